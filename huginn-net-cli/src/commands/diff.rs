@@ -1,14 +1,13 @@
 //! `huginn-net diff`: what differs between two sets of captures.
 
-use huginn_net::{Event, HuginnNet};
-
+use super::fold::Fold;
 use crate::args::DiffArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Selected;
 use crate::paths::name_of;
 use crate::plan::{DiffPlan, host_limits};
-use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::run::{CaptureRun, OnInterrupt, Verbosity};
 use crate::views::columns;
 use crate::views::diff::{self, View};
 
@@ -21,15 +20,8 @@ pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
     for run in &runs {
         run.interrupt().on_signals(OnInterrupt::EndTwice)?;
     }
-    let mut views = [View::new(&host_limits()), View::new(&host_limits())];
-    for (run, view) in runs.iter_mut().zip(&mut views) {
-        run.show_progress();
-        let mut visitor = ToView { view, selected: &selected };
-        run.run(&mut visitor)?;
-        let hosts = run.analyzer.shared_state().counters();
-        let evicted = hosts.evicted.saturating_add(hosts.evicted_for_memory);
-        view.end(run.opened(), run.analyzer.counters().frames, run.outcome(), evicted);
-    }
+    let [before, after] = &mut runs;
+    let views = [view(before, &selected)?, view(after, &selected)?];
     // Everything would be new, or gone.
     for (run, name) in runs.iter().zip(names) {
         if run.analyzer.counters().frames == 0 && run.outcome() != Outcome::Interrupted {
@@ -50,25 +42,13 @@ pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
     Ok(worst.unwrap_or(Outcome::Complete))
 }
 
-/// Counts the events of one side.
-struct ToView<'a> {
-    view: &'a mut View,
-    selected: &'a Selected,
-}
-
-impl Visitor for ToView<'_> {
-    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { view, selected } = self;
-        let add = |event: &Event| {
-            if selected.contains(event, capture.name.as_deref(), None) {
-                view.add(event);
-            }
-        };
-        analyzer.analyze_ref(&mut capture.source, add).map(drop)
-    }
-
-    fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {
-        self.view.add_hosts(analyzer.shared_state());
-        Ok(())
-    }
+/// One side.
+fn view(run: &mut CaptureRun, selected: &Selected) -> Result<View, Failure> {
+    run.show_progress();
+    let mut fold = Fold { selected: selected.clone(), ..Fold::new(&diff::PARTS, &host_limits()) };
+    run.run(&mut fold)?;
+    let hosts = run.analyzer.shared_state().counters();
+    let evicted = hosts.evicted.saturating_add(hosts.evicted_for_memory);
+    let counts = (run.opened(), run.analyzer.counters().frames);
+    Ok(View::new(fold.store, fold.hosts, counts, run.outcome(), evicted))
 }

@@ -10,13 +10,13 @@ use crate::output::{EventOutput, TextWriter, Zone};
 use crate::plan::OutputPlan;
 use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
 use crate::stderr;
-use crate::views::overview::Overview;
+use crate::views::store::{Part, Store};
 use crate::views::totals;
 
 /// Writes events as they come, and counts their names for the totals.
 pub(super) struct Events {
     output: EventOutput,
-    overview: Option<Mutex<Overview>>,
+    store: Option<Mutex<Store>>,
     /// The zone of the totals, if they are written.
     totals: Option<Zone>,
 }
@@ -24,8 +24,8 @@ pub(super) struct Events {
 impl Events {
     /// Opens the output. `totals`: the zone of the totals, if they are written.
     pub(super) fn open(output: OutputPlan, totals: Option<Zone>) -> Result<Self, Failure> {
-        let overview = totals.is_some().then(|| Mutex::new(Overview::new(false)));
-        Ok(Self { output: output.create()?, overview, totals })
+        let store = totals.is_some().then(|| Mutex::new(Store::new(&[Part::Names, Part::Hosts])));
+        Ok(Self { output: output.create()?, store, totals })
     }
 
     /// Whether a pager shows the output.
@@ -48,10 +48,10 @@ impl Events {
 
     /// Writes the totals, and the end of the output. Returns whether a watch list had a hit.
     pub(super) fn finish(self, run: &CaptureRun) -> Result<bool, Failure> {
-        let Self { mut output, overview, totals } = self;
-        let overview = overview.map(|overview| overview.into_inner().unwrap_or_else(PoisonError::into_inner));
-        if let (Some(text), Some(overview), Some(zone)) = (output.text(), overview, totals) {
-            totals::write(text.begin_part()?, &overview, &run.analyzer, &run.examples, None, &zone)?;
+        let Self { mut output, store, totals } = self;
+        let store = store.map(|store| store.into_inner().unwrap_or_else(PoisonError::into_inner));
+        if let (Some(text), Some(store), Some(zone)) = (output.text(), store, totals) {
+            totals::write(text.begin_part()?, &store, &run.analyzer, &run.examples, None, &zone)?;
         }
         // A hit that a limit left out is one, too.
         let has_hit = output.has_hit() || run.analyzer.shared_state().matches_suppressed() > 0;
@@ -62,21 +62,17 @@ impl Events {
 
 impl Visitor for Events {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { output, overview, .. } = self;
+        let Self { output, store, .. } = self;
+        let store = store.as_ref();
         output.begin_file(capture.name.as_deref());
-        if let Some(overview) = overview {
-            let overview = overview.get_mut().unwrap_or_else(PoisonError::into_inner);
-            overview.set_file(capture.name.as_ref().map(|_| capture.index));
-        }
         // A pipe may deliver data slowly.
         let is_pipe = capture.source.source().reader.input_len().is_none();
         if let Some(text) = output.text() {
             text.write_at_once(is_pipe);
         }
-        let overview = overview.as_ref();
         output.analyze(analyzer, &mut capture.source, |event: &Event| {
-            if let Some(overview) = overview {
-                overview.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+            if let Some(store) = store {
+                store.lock().unwrap_or_else(PoisonError::into_inner).add(event);
             }
         })
     }

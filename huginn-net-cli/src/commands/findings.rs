@@ -4,28 +4,31 @@ use std::io::{self, Write};
 
 use huginn_net::alert::Severity;
 use huginn_net::core::Amount;
-use huginn_net::{Event, HuginnNet};
+use huginn_net::hosts::HostLimits;
 
+use super::fold::Fold;
 use crate::args::FindingsArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan::FindingsPlan;
-use crate::run::{CaptureOutcome, CaptureRun, Networks, OpenCapture, Visitor};
+use crate::run::{CaptureRun, Networks};
 use crate::stderr;
-use crate::views::alerts::{AlertList, RankedAlert};
+use crate::views::store::Part;
+use crate::views::store::alerts::RankedAlert;
+use crate::views::store::statement::Statement;
 
 pub(super) fn run(args: FindingsArguments) -> Result<Outcome, Failure> {
     let FindingsPlan { inputs, count, analyzer, networks, output } = FindingsPlan::new(args)?;
     let networks = Networks::new(&networks, &inputs);
     let mut writer = output.create()?;
     let mut run = CaptureRun::start(inputs, count, analyzer, output.is_quiet)?;
-    let mut found = Found { networks, alerts: AlertList::default() };
-    run.run(&mut found)?;
-    let Found { alerts, .. } = found;
+    let mut fold = Fold { networks, ..Fold::new(&[Part::Alerts], &HostLimits::default()) };
+    run.run(&mut fold)?;
+    let alerts = fold.store.alerts;
     let ranked = alerts.ranked();
     let out = writer.begin_part()?;
     for alert in &ranked {
-        let file = run.name(alert.alert.packets.file);
+        let file = run.name(alert.alert.statement.packets.file);
         if output.is_json {
             let json = alert.alert.to_json(file.as_deref()).map_err(io::Error::from)?;
             writeln!(out, "{json}")?;
@@ -44,8 +47,9 @@ pub(super) fn run(args: FindingsArguments) -> Result<Outcome, Failure> {
 /// Writes severity, kind, host and reason, then the evidence: file, packets, display filter.
 fn write_line(out: &mut impl Write, ranked: &RankedAlert<'_>, file: Option<&str>) -> io::Result<()> {
     let RankedAlert { alert, others } = ranked;
-    let (severity, kind, host) = (alert.severity.name(), alert.kind.name(), alert.host.to_string());
-    write!(out, "{severity:<6}  {kind:<17}  {host:<15}  {}", alert.reason)?;
+    let Statement { host, reason, packets, .. } = &alert.statement;
+    let (severity, kind, host) = (alert.severity.name(), alert.kind.name(), host.to_string());
+    write!(out, "{severity:<6}  {kind:<17}  {host:<15}  {reason}")?;
     match &*alert.numbers() {
         "" => {}
         numbers => write!(out, ", {numbers}")?,
@@ -53,13 +57,8 @@ fn write_line(out: &mut impl Write, ranked: &RankedAlert<'_>, file: Option<&str>
     if *others > 0 {
         write!(out, " ({})", Amount(*others, "other(s)"))?;
     }
-    writeln!(
-        out,
-        "  [{}{}: {}]",
-        file.map_or(String::new(), |file| format!("{file} ")),
-        alert.packets,
-        alert.filter
-    )
+    let file = file.map_or(String::new(), |file| format!("{file} "));
+    writeln!(out, "  [{file}{packets}: {}]", alert.filter)
 }
 
 /// How many alerts there are, by severity.
@@ -76,18 +75,4 @@ fn summary(ranked: &[RankedAlert<'_>], left_out: u64) -> String {
         text.push_str(&format!("; {} more were not kept", Amount(left_out, "report(s)")));
     }
     text
-}
-
-/// The alerts of all captures.
-struct Found {
-    networks: Networks,
-    alerts: AlertList,
-}
-
-impl Visitor for Found {
-    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { networks, alerts } = self;
-        alerts.set_file(capture.index, networks.of(capture.index));
-        analyzer.analyze_ref(&mut capture.source, |event: &Event| alerts.add(event)).map(drop)
-    }
 }

@@ -1,24 +1,26 @@
 //! `huginn-net inventory`: the cryptography of capture files.
 
 use huginn_net::blind_spots::BlindSpot;
-use huginn_net::{Event, HuginnNet};
+use huginn_net::hosts::HostLimits;
 
+use super::fold::Fold;
 use crate::args::{InventoryArguments, InventoryFormat};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan::InventoryPlan;
-use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
+use crate::run::CaptureRun;
 use crate::views::columns;
-use crate::views::inventory::{self, Inventory, Summary};
+use crate::views::inventory::{self, Summary};
+use crate::views::store::Part;
 
 pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
     let plan = InventoryPlan::new(args)?;
     let mut writer = plan.create()?;
     let InventoryPlan { inputs, count, analyzer, format, top, zone, is_quiet, .. } = plan;
     let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
-    let mut counter = Counter(Inventory::default());
-    run.run(&mut counter)?;
-    let Counter(inventory) = counter;
+    let mut fold = Fold::new(&[Part::Cryptography], &HostLimits::default());
+    run.run(&mut fold)?;
+    let inventory = fold.store.cryptography;
     let summary = Summary::new(&inventory);
     let width = columns::width(writer.is_on_terminal());
     let out = writer.begin_part()?;
@@ -33,16 +35,4 @@ pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
     }
     writer.finish()?;
     Ok(run.outcome())
-}
-
-/// Counts the events of captures.
-struct Counter(Inventory);
-
-impl Visitor for Counter {
-    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self(inventory) = self;
-        let outcome = analyzer.analyze_ref(&mut capture.source, |event: &Event| inventory.add(event));
-        inventory.count_pending();
-        outcome.map(drop)
-    }
 }

@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod extract;
 mod findings;
+mod fold;
 mod follow;
 mod generate;
 #[cfg(unix)]

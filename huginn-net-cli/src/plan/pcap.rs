@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
 use crate::paths::{is_same_file, resolved};
 use crate::views::fingerprints::Selection;
-use crate::views::overview::{Overview, ValueKind};
+use crate::views::store::{Part, Store, ValueKind};
 
 /// Idle time after which p0f forgets a host. It looks for idle hosts every 50 packets only, so that in small captures it
 /// forgets none.
@@ -160,10 +160,10 @@ impl TablesPlan {
         open_document(&self.target, format, self.pages)
     }
 
-    /// What counts values for fingerprints and totals, if there are any.
-    pub(crate) fn overview(&self) -> Option<Overview> {
-        let has_fingerprints = self.hosts.is_none();
-        (has_fingerprints || self.has_totals).then(|| Overview::new(has_fingerprints))
+    /// The store of fingerprints and totals, if there are any.
+    pub(crate) fn store(&self) -> Option<Store> {
+        let values = if self.hosts.is_none() { Part::Fingerprints } else { Part::Names };
+        (self.hosts.is_none() || self.has_totals).then(|| Store::new(&[values, Part::Hosts]))
     }
 }
 

@@ -28,7 +28,7 @@ use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::{Target, names_socket};
 use crate::views::diff::COMPARED_EVENTS;
-use crate::views::overview::ValueKind;
+use crate::views::store::ValueKind;
 
 /// Refuses a command line with the first rule that it breaks: a condition, and what to do.
 fn refuse<const N: usize>(rules: [(bool, &'static str); N]) -> Result<(), Failure> {

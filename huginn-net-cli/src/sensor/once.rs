@@ -16,7 +16,7 @@ use huginn_net::{Event, Finding};
 
 use crate::control::counters::RepeatCounters;
 use crate::limits::MAX_REMEMBERED_EVENTS;
-use crate::views::overview::Repeatable;
+use crate::views::store::Repeatable;
 
 /// Remembers the fingerprints that hosts showed, and when, from any thread. Times are those of packets.
 pub(super) struct Once {

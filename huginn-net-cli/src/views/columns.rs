@@ -81,6 +81,11 @@ impl Table {
     }
 }
 
+/// Writes how many rows a table leaves out.
+pub(crate) fn write_more(out: &mut impl Write, more: u64, what: &str) -> io::Result<()> {
+    if more > 0 { writeln!(out, "and {more} more{what}") } else { Ok(()) }
+}
+
 /// Columns of the output: those of `COLUMNS`, otherwise those of the terminal; `None` without a limit.
 pub(crate) fn width(on_terminal: bool) -> Option<u16> {
     let chosen =

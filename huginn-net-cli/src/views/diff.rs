@@ -2,33 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::net::SocketAddr;
 
-use huginn_net::core::{Amount, HexDigits};
-use huginn_net::hosts::{HostLimits, HostProfile, Hosts, JoinedHosts, TopValues};
+use huginn_net::core::Amount;
+use huginn_net::hosts::{HostProfile, JoinedHosts, TopValues};
 use huginn_net::http::Role;
-use huginn_net::tls::Certificate;
-use huginn_net::{Escaped, Event, Finding, Side};
 use serde::Serialize;
 
-use super::columns::{Layout, Table};
-use super::overview::{Overview, ValueKind};
-use crate::limits::{
-    MAX_COMPARED_SERVERS, MAX_FOLLOWED_SERVERS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_VALUES, SHOWN_ROWS,
-};
+use super::columns::{Layout, Table, write_more};
+use super::encoding::{object, write_json_line};
+use super::store::{Part, ServerTexts, Store, ValueKind};
+use crate::limits::SHOWN_ROWS;
 use crate::outcome::Outcome;
 
 /// Names of the sides.
 const SIDES: [&str; 2] = ["A", "B"];
 
-/// The fingerprints that are compared, beside JA3S.
-const FINGERPRINTS: [ValueKind; 6] = [
+/// The parts of the store that are compared.
+pub(crate) const PARTS: [Part; 2] = [Part::Fingerprints, Part::Servers];
+
+/// The fingerprints that are compared.
+const FINGERPRINTS: [ValueKind; 7] = [
     ValueKind::Syn,
     ValueKind::SynAck,
     ValueKind::Akamai,
     ValueKind::Ja4,
     ValueKind::Hassh,
     ValueKind::HasshServer,
+    ValueKind::Ja3s,
 ];
 
 /// The names of software that are compared.
@@ -47,17 +47,10 @@ pub(crate) const COMPARED_EVENTS: [&str; 8] = [
     "ssh_server",
 ];
 
-/// What one side shows.
+/// One side.
 pub(crate) struct View {
-    hosts: JoinedHosts,
-    overview: Overview,
-    ja3s: BTreeSet<String>,
-    /// Names that clients asked a server for.
-    servers: BTreeMap<SocketAddr, BTreeSet<String>>,
-    /// The own certificates of servers.
-    certificates: BTreeMap<SocketAddr, BTreeSet<String>>,
-    /// Whether a limit left out servers, names, certificates or JA3S.
-    is_full: bool,
+    pub(crate) store: Store,
+    pub(crate) hosts: JoinedHosts,
     captures: u64,
     packets: u64,
     /// Why the side shows only a part of its captures.
@@ -65,102 +58,34 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn new(limits: &HostLimits) -> Self {
-        Self {
-            hosts: JoinedHosts::new(limits),
-            overview: Overview::new(true),
-            ja3s: BTreeSet::new(),
-            servers: BTreeMap::new(),
-            certificates: BTreeMap::new(),
-            is_full: false,
-            captures: 0,
-            packets: 0,
-            missing: Vec::new(),
-        }
-    }
-
-    /// Counts an event.
-    pub(crate) fn add(&mut self, event: &Event) {
-        self.overview.add(event);
-        let server = event.flow.server;
-        let name = match &event.kind {
-            Finding::TlsServer(finding) => {
-                let hash = finding.server.hello.ja3s_hash().to_string();
-                if self.ja3s.len() < MAX_OVERVIEW_VALUES {
-                    self.ja3s.insert(hash);
-                } else {
-                    self.is_full |= !self.ja3s.contains(&hash);
-                }
-                None
-            }
-            Finding::TlsClient(finding) => finding.client.hello.server_name(),
-            Finding::HttpRequest(finding) => finding.request.host(),
-            Finding::HttpResponse(_) | Finding::SshServer(_) => None,
-            Finding::TlsCertificates(finding) if event.subject == Side::Server => {
-                let own = finding.certificates.certificates.first().map(certificate_in_words);
-                self.is_full |= add_to(&mut self.certificates, event.subject_addr(), own);
-                return;
-            }
-            _ => return,
-        };
-        let name = name.map(|name| {
-            let name = name.get(..MAX_OVERVIEW_TEXT).unwrap_or(name).to_ascii_lowercase();
-            format!("{:#}", Escaped(&name))
-        });
-        self.is_full |= add_to(&mut self.servers, server, name);
-    }
-
-    /// Adds the hosts of a capture.
-    pub(crate) fn add_hosts(&mut self, hosts: &Hosts) {
-        self.hosts.add(hosts, None);
-    }
-
-    /// Ends the side. `evicted`: hosts that the host table evicted.
-    pub(crate) fn end(&mut self, captures: u64, packets: u64, outcome: Outcome, evicted: u64) {
-        (self.captures, self.packets) = (captures, packets);
+    /// `evicted`: hosts that the host table evicted.
+    pub(crate) fn new(
+        store: Store,
+        hosts: JoinedHosts,
+        (captures, packets): (u64, u64),
+        outcome: Outcome,
+        evicted: u64,
+    ) -> Self {
+        let mut missing = Vec::new();
         match outcome {
-            Outcome::Interrupted => self.missing.push("the analysis was interrupted"),
-            Outcome::Failed => self.missing.push("a capture could not be read to its end"),
+            Outcome::Interrupted => missing.push("the analysis was interrupted"),
+            Outcome::Failed => missing.push("a capture could not be read to its end"),
             Outcome::Complete | Outcome::Usage | Outcome::Watched => {}
         }
-        let left_out =
-            FINGERPRINTS.iter().chain(&SOFTWARE).any(|kind| self.overview.values(*kind).left_out() > 0);
-        if self.is_full || left_out || evicted > 0 || self.hosts.left_out() > 0 {
-            self.missing.push("a limit left out hosts, values or servers");
+        let mut kinds = FINGERPRINTS.iter().chain(&SOFTWARE);
+        let left_out = kinds.any(|kind| store.values.of(*kind).left_out() > 0);
+        if left_out || store.servers.has_more() || evicted > 0 || hosts.left_out() > 0 {
+            missing.push("a limit left out hosts, values or servers");
         }
+        Self { store, hosts, captures, packets, missing }
     }
 
     /// The values of a kind with their names; without TLS clients that have no name.
     fn values(&self, kind: ValueKind) -> BTreeMap<&str, &str> {
-        let all = self.overview.values(kind).top(usize::MAX).into_iter();
+        let all = self.store.values.of(kind).top(usize::MAX).into_iter();
         let all = all.map(|(value, seen)| (value, seen.name.as_deref().unwrap_or_default()));
         all.filter(|(value, _)| kind != ValueKind::TlsClient || !value.starts_with("unknown ")).collect()
     }
-}
-
-/// Adds a server and a value of it. Returns whether a limit leaves one of them out.
-fn add_to(
-    servers: &mut BTreeMap<SocketAddr, BTreeSet<String>>,
-    server: SocketAddr,
-    value: Option<String>,
-) -> bool {
-    if servers.len() >= MAX_COMPARED_SERVERS && !servers.contains_key(&server) {
-        return true;
-    }
-    let values = servers.entry(server).or_default();
-    let Some(value) = value else { return false };
-    if values.len() >= MAX_FOLLOWED_SERVERS {
-        return !values.contains(&value);
-    }
-    values.insert(value);
-    false
-}
-
-/// Subject, issuer and validity of a certificate, and its SHA-256.
-fn certificate_in_words(certificate: &Certificate) -> String {
-    let text = certificate.to_string();
-    let text = text.as_bytes().get(..MAX_OVERVIEW_TEXT).unwrap_or(text.as_bytes());
-    format!("{:#}, SHA-256 {}", Escaped(text), HexDigits(certificate.sha256()))
 }
 
 /// How a subject differs.
@@ -185,7 +110,6 @@ impl Change {
 /// A difference, as JSON.
 #[derive(Serialize)]
 struct Difference {
-    event: &'static str,
     /// The question: `host`, `fingerprint`, `software`, `server` or `certificate`.
     subject: &'static str,
     change: Change,
@@ -197,19 +121,8 @@ struct Difference {
     new: Vec<String>,
 }
 
-/// A side, as JSON.
-#[derive(Serialize)]
-struct SideLine<'a> {
-    event: &'static str,
-    side: &'static str,
-    captures: u64,
-    packets: u64,
-    complete: bool,
-    missing: &'a [&'static str],
-}
-
-/// Compares two maps: what is only in one of them, or has other values in both.
-fn compare<K: Ord + Clone, V: PartialEq>(
+/// Compares two maps: what is only in one of them, then what is in both.
+fn compare<K: Ord, V>(
     old: &BTreeMap<K, V>,
     new: &BTreeMap<K, V>,
     mut found: impl FnMut(Change, &K, Option<&V>, Option<&V>),
@@ -221,7 +134,7 @@ fn compare<K: Ord + Clone, V: PartialEq>(
         found(Change::Gone, key, Some(value), None);
     }
     for (key, value) in old {
-        if let Some(other) = new.get(key).filter(|other| *other != value) {
+        if let Some(other) = new.get(key) {
             found(Change::Changed, key, Some(value), Some(other));
         }
     }
@@ -234,24 +147,20 @@ fn hosts(views: &[View; 2]) -> Vec<Difference> {
         hosts.collect::<BTreeMap<String, &HostProfile>>()
     });
     let mut differences = Vec::new();
-    let all = |host: &HostProfile| traits(host, host).0;
-    for (address, host) in new.iter().filter(|(address, _)| !old.contains_key(*address)) {
-        differences.push(difference("host", Change::New, address, Vec::new(), all(host)));
-    }
-    for (address, host) in old.iter().filter(|(address, _)| !new.contains_key(*address)) {
-        differences.push(difference("host", Change::Gone, address, all(host), Vec::new()));
-    }
-    for (address, one) in &old {
-        let Some(other) = new.get(address) else { continue };
-        let (before, after) = traits(one, other);
-        if before != after {
-            let only = |these: &[String], those: &[String]| -> Vec<String> {
-                these.iter().filter(|text| !those.contains(text)).cloned().collect()
-            };
+    let all = |host: Option<&&HostProfile>| host.map(|host| traits(host, host).0).unwrap_or_default();
+    let only = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|text| !those.contains(text)).cloned().collect()
+    };
+    compare(&old, &new, |change, address, one, other| {
+        let (before, after) = match (one, other) {
+            (Some(one), Some(other)) => traits(one, other),
+            (one, other) => (all(one), all(other)),
+        };
+        if change != Change::Changed || before != after {
             let (gone, come) = (only(&before, &after), only(&after, &before));
-            differences.push(difference("host", Change::Changed, address, gone, come));
+            differences.push(difference("host", change, address, gone, come));
         }
-    }
+    });
     differences
 }
 
@@ -267,7 +176,7 @@ fn difference(
     old: Vec<String>,
     new: Vec<String>,
 ) -> Difference {
-    Difference { event: "difference", subject, change, kind: None, value: value.to_owned(), old, new }
+    Difference { subject, change, kind: None, value: value.to_owned(), old, new }
 }
 
 /// What identifies one host and another: system, software and JA4. A list takes part only if it is complete for both.
@@ -331,43 +240,28 @@ fn values(subject: &'static str, kinds: &[ValueKind], views: &[View; 2]) -> Vec<
     differences
 }
 
-fn ja3s(views: &[View; 2]) -> Vec<Difference> {
-    let [old, new] = views;
-    let kind = Some("ja3s");
-    let one = |change, value: &String| {
-        let found = difference("fingerprint", change, value, Vec::new(), Vec::new());
-        Difference { kind, ..found }
-    };
-    let come = new.ja3s.difference(&old.ja3s).map(|value| one(Change::New, value));
-    let gone = old.ja3s.difference(&new.ja3s).map(|value| one(Change::Gone, value));
-    come.chain(gone).collect()
-}
-
 /// The differences of names or certificates of servers.
-fn servers(
-    subject: &'static str,
-    views: &[View; 2],
-    of: fn(&View) -> &BTreeMap<SocketAddr, BTreeSet<String>>,
-) -> Vec<Difference> {
+fn servers(subject: &'static str, views: &[View; 2], of: fn(&Store) -> &ServerTexts) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let [old, new] = views.each_ref().map(of);
-    let list = |values: Option<&BTreeSet<String>>| values.into_iter().flatten().cloned().collect();
-    compare(old, new, |change, server, old, new| {
-        differences.push(difference(subject, change, &server.to_string(), list(old), list(new)));
+    let [old, new] = views.each_ref().map(|view| of(&view.store).iter().collect::<BTreeMap<_, _>>());
+    let list = |texts: Option<&&BTreeSet<String>>| texts.into_iter().copied().flatten().cloned().collect();
+    compare(&old, &new, |change, server, old, new| {
+        if old != new {
+            differences.push(difference(subject, change, &server.to_string(), list(old), list(new)));
+        }
     });
     differences
 }
 
 /// All differences, by question.
 fn groups(views: &[View; 2]) -> [(&'static str, Vec<Difference>); 5] {
-    let mut fingerprints = values("fingerprint", &FINGERPRINTS, views);
-    fingerprints.extend(ja3s(views));
+    let fingerprints = values("fingerprint", &FINGERPRINTS, views);
     [
         ("hosts", hosts(views)),
         ("fingerprints", fingerprints),
         ("software", values("software", &SOFTWARE, views)),
-        ("servers", servers("server", views, |view| &view.servers)),
-        ("certificates", servers("certificate", views, |view| &view.certificates)),
+        ("servers", servers("server", views, |store| &store.servers.names)),
+        ("certificates", servers("certificate", views, |store| &store.servers.certificates)),
     ]
 }
 
@@ -376,14 +270,11 @@ pub(crate) fn write_json(out: &mut impl Write, views: &[View; 2]) -> io::Result<
     for (view, side) in views.iter().zip(SIDES) {
         let View { captures, packets, missing, .. } = view;
         let complete = missing.is_empty();
-        let line =
-            SideLine { event: "side", side, captures: *captures, packets: *packets, complete, missing };
-        serde_json::to_writer(&mut *out, &line)?;
-        out.write_all(b"\n")?;
+        let line = object! { side: side, captures: captures, packets: packets, complete: complete, missing: missing };
+        write_json_line(out, "side", line)?;
     }
     for found in groups(views).iter().flat_map(|(_, found)| found) {
-        serde_json::to_writer(&mut *out, found)?;
-        out.write_all(b"\n")?;
+        write_json_line(out, "difference", found)?;
     }
     Ok(())
 }
@@ -419,10 +310,7 @@ pub(crate) fn write_text(out: &mut impl Write, views: &[View; 2], width: Option<
             ]);
         }
         table.write(out, Layout { whole: &[0, 1], numbers: &[] }, width)?;
-        let more = found.len().saturating_sub(SHOWN_ROWS);
-        if more > 0 {
-            writeln!(out, "and {more} more; --format json has them")?;
-        }
+        write_more(out, found.len().saturating_sub(SHOWN_ROWS) as u64, "; --format json has them")?;
     }
     if !has_differences {
         writeln!(out, "\nno differences")?;

@@ -1,14 +1,13 @@
 //! The most frequent and the rarest fingerprints of each kind.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use huginn_net::Timestamp;
 use huginn_net::record::csv_text;
-use serde::Serialize;
 
 use super::columns::{Layout, Table};
-use super::overview::{Overview, SeenValue, ValueKind};
+use super::encoding::{object, write_json_line};
+use super::store::{SeenValue, ValueKind, ValueTable};
 use crate::output::Zone;
 
 /// Headings of a table; the last one only if there are several files.
@@ -25,162 +24,112 @@ pub(crate) enum Selection {
     Rare(usize),
 }
 
-impl Selection {
-    fn of(self, overview: &Overview, kind: ValueKind) -> Vec<(&str, &SeenValue)> {
-        match self {
-            Self::Top(n) => overview.values(kind).top(n),
-            Self::Rare(n) => overview.values(kind).rare(n),
-        }
-    }
+/// The fingerprints that are written.
+#[derive(Clone, Copy)]
+pub(crate) struct Fingerprints<'a> {
+    pub(crate) values: &'a ValueTable,
+    pub(crate) selection: Selection,
+    pub(crate) kinds: &'a [ValueKind],
+    /// Names a file by its index, if there are several.
+    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
 }
 
-/// Writes a table for each kind of fingerprint.
-pub(crate) fn write(
-    out: &mut impl Write,
-    overview: &Overview,
-    selection: Selection,
-    kinds: &[ValueKind],
-    width: Option<u16>,
-    zone: &Zone,
-    file_name: &dyn Fn(usize) -> Option<String>,
-) -> io::Result<()> {
-    let mut separator = "";
-    for kind in kinds {
-        let values = overview.values(*kind);
-        if values.len() == 0 {
-            continue;
+impl Fingerprints<'_> {
+    fn of(&self, kind: ValueKind) -> Vec<(&str, &SeenValue)> {
+        match self.selection {
+            Selection::Top(n) => self.values.of(kind).top(n),
+            Selection::Rare(n) => self.values.of(kind).rare(n),
         }
-        let shown = selection.of(overview, *kind);
-        let which = match selection {
-            Selection::Top(_) => "most frequent",
-            Selection::Rare(_) => "rarest",
-        };
-        let cut = if values.left_out() > 0 { ", limit reached" } else { "" };
-        writeln!(out, "{separator}{}: {which} {} of {}{cut}", kind.title(), shown.len(), values.len())?;
-        let has_files = shown.iter().any(|(_, seen)| seen.first.file.is_some());
-        let columns = HEADINGS.len().saturating_sub(usize::from(!has_files));
-        let mut table = Table::new(HEADINGS.get(..columns).unwrap_or(&HEADINGS));
-        for (value, seen) in shown {
-            let mut row = vec![
-                value.to_owned(),
-                seen.name.as_deref().unwrap_or_default().to_owned(),
-                seen.hosts().to_string(),
-                seen.count.to_string(),
-                seen.first.client.ip().to_string(),
-                zone.seconds(seen.first.ts).to_string(),
-                seen.first.packet.to_string(),
-            ];
-            if has_files {
-                row.push(seen.first.file.and_then(file_name).unwrap_or_default());
+    }
+
+    /// Writes a table for each kind.
+    pub(crate) fn write(&self, out: &mut impl Write, width: Option<u16>, zone: &Zone) -> io::Result<()> {
+        let mut separator = "";
+        for kind in self.kinds {
+            let values = self.values.of(*kind);
+            if values.len() == 0 {
+                continue;
             }
-            table.add_row(row);
-        }
-        table.write(out, LAYOUT, width)?;
-        separator = "\n";
-    }
-    Ok(())
-}
-
-/// A fingerprint as JSON.
-#[derive(Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    kind: &'static str,
-    value: &'a str,
-    name: Option<&'a str>,
-    hosts: usize,
-    events: u64,
-    first: First<'a>,
-    last: Timestamp,
-}
-
-#[derive(Serialize)]
-struct First<'a> {
-    ts: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    packet: u64,
-    client: Endpoint,
-    server: Endpoint,
-}
-
-#[derive(Serialize)]
-struct Endpoint {
-    ip: IpAddr,
-    port: u16,
-}
-
-impl From<SocketAddr> for Endpoint {
-    fn from(address: SocketAddr) -> Self {
-        Self { ip: address.ip(), port: address.port() }
-    }
-}
-
-/// Writes a line of JSON for each fingerprint. `file_name` names a file by its index.
-pub(crate) fn write_json(
-    out: &mut impl Write,
-    overview: &Overview,
-    selection: Selection,
-    kinds: &[ValueKind],
-    file_name: &dyn Fn(usize) -> Option<String>,
-) -> io::Result<()> {
-    for kind in kinds {
-        for (value, seen) in selection.of(overview, *kind) {
-            let first = &seen.first;
-            let file = first.file.and_then(file_name);
-            let line = Line {
-                event: "fingerprint",
-                kind: kind.name(),
-                value,
-                name: seen.name.as_deref(),
-                hosts: seen.hosts(),
-                events: seen.count,
-                first: First {
-                    ts: first.ts,
-                    file: file.as_deref(),
-                    packet: first.packet,
-                    client: first.client.into(),
-                    server: first.server.into(),
-                },
-                last: seen.last,
+            let shown = self.of(*kind);
+            let which = match self.selection {
+                Selection::Top(_) => "most frequent",
+                Selection::Rare(_) => "rarest",
             };
-            serde_json::to_writer(&mut *out, &line)?;
-            out.write_all(b"\n")?;
+            let cut = if values.left_out() > 0 { ", limit reached" } else { "" };
+            writeln!(out, "{separator}{}: {which} {} of {}{cut}", kind.title(), shown.len(), values.len())?;
+            // The column of files is empty, and not written, if there is one.
+            let mut table = Table::new(&HEADINGS);
+            for (value, seen) in shown {
+                table.add_row(vec![
+                    value.to_owned(),
+                    seen.name.as_deref().unwrap_or_default().to_owned(),
+                    seen.hosts().to_string(),
+                    seen.count.to_string(),
+                    seen.first.client.ip().to_string(),
+                    zone.seconds(seen.first.ts).to_string(),
+                    seen.first.packet.to_string(),
+                    (self.file_name)(seen.first.file).unwrap_or_default(),
+                ]);
+            }
+            table.write(out, LAYOUT, width)?;
+            separator = "\n";
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Writes the fingerprints of each kind as CSV.
-pub(crate) fn write_csv(
-    out: &mut impl Write,
-    overview: &Overview,
-    selection: Selection,
-    kinds: &[ValueKind],
-    file_name: &dyn Fn(usize) -> Option<String>,
-) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record([
-        "kind", "value", "name", "hosts", "events", "first_ts", "last_ts", "client", "server", "packet",
-        "file",
-    ])?;
-    for kind in kinds {
-        for (value, seen) in selection.of(overview, *kind) {
-            let SeenValue { name, count, first, last, .. } = seen;
-            csv.write_record([
-                kind.name(),
-                &csv_text(value),
-                &csv_text(name.as_deref().unwrap_or_default()),
-                &seen.hosts().to_string(),
-                &count.to_string(),
-                &first.ts.to_string(),
-                &last.to_string(),
-                &first.client.to_string(),
-                &first.server.to_string(),
-                &first.packet.to_string(),
-                &csv_text(&first.file.and_then(file_name).unwrap_or_default()),
-            ])?;
+    /// Writes a line of JSON for each fingerprint.
+    pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        for kind in self.kinds {
+            for (value, seen) in self.of(*kind) {
+                let SeenValue { name, count, first, last, .. } = seen;
+                let end = |address: &SocketAddr| object! { ip: address.ip(), port: address.port() };
+                let first = object! {
+                    ts: first.ts,
+                    #[serde(flatten)] file: (self.file_name)(first.file).map(|file| object! { file: file }),
+                    packet: first.packet,
+                    client: end(&first.client),
+                    server: end(&first.server),
+                };
+                let line = object! {
+                    kind: kind.name(),
+                    value: value,
+                    name: name,
+                    hosts: seen.hosts(),
+                    events: count,
+                    first: first,
+                    last: last,
+                };
+                write_json_line(out, "fingerprint", line)?;
+            }
         }
+        Ok(())
     }
-    csv.flush()
+
+    /// Writes the fingerprints of each kind as CSV.
+    pub(crate) fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record([
+            "kind", "value", "name", "hosts", "events", "first_ts", "last_ts", "client", "server", "packet",
+            "file",
+        ])?;
+        for kind in self.kinds {
+            for (value, seen) in self.of(*kind) {
+                let SeenValue { name, count, first, last, .. } = seen;
+                csv.write_record([
+                    kind.name(),
+                    &csv_text(value),
+                    &csv_text(name.as_deref().unwrap_or_default()),
+                    &seen.hosts().to_string(),
+                    &count.to_string(),
+                    &first.ts.to_string(),
+                    &last.to_string(),
+                    &first.client.to_string(),
+                    &first.server.to_string(),
+                    &first.packet.to_string(),
+                    &csv_text(&(self.file_name)(first.file).unwrap_or_default()),
+                ])?;
+            }
+        }
+        csv.flush()
+    }
 }

@@ -9,8 +9,8 @@ use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
 use huginn_net::{Escaped, Label};
 
-use super::alerts::AlertList;
-use super::columns::{Layout, Table};
+use super::columns::{Layout, Table, write_more};
+use super::store::alerts::AlertList;
 use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_SUMMARY_ROWS};
 use crate::output::Zone;
 
@@ -79,10 +79,7 @@ pub(crate) fn write<'a>(
             writeln!(out, "  {contradiction}")?;
         }
     }
-    match hosts.count() {
-        0 => Ok(()),
-        more => writeln!(out, "and {more} more hosts; --format json has all"),
-    }
+    write_more(out, hosts.count() as u64, " hosts; --format json has all")
 }
 
 /// The cells of a host. A cell with several values has several lines.

@@ -6,7 +6,7 @@ use huginn_net::HuginnNet;
 use huginn_net::core::Amount;
 use huginn_net::hosts::JoinedHosts;
 
-use super::overview::{Overview, ValueKind};
+use super::store::{Store, ValueKind};
 use crate::blind_spots::ExampleFiles;
 use crate::limits::{SHOWN_MISMATCHES, SHOWN_TOTALS};
 use crate::output::Zone;
@@ -17,20 +17,20 @@ const TITLE_WIDTH: usize = 12;
 /// Writes the totals, and what could not be seen.
 pub(crate) fn write(
     out: &mut impl Write,
-    overview: &Overview,
+    store: &Store,
     analyzer: &HuginnNet,
     examples: &ExampleFiles,
     hosts: Option<&JoinedHosts>,
     zone: &Zone,
 ) -> io::Result<()> {
     let counters = analyzer.counters();
-    let (host_count, is_cut) = overview.hosts();
+    let (host_count, is_cut) = store.hosts.count();
     write!(out, "{:TITLE_WIDTH$}", "total")?;
     for (n, (count, name)) in [
         (counters.frames, "packet(s)"),
         (counters.flows.opened, "flow(s)"),
         (host_count as u64, "host(s)"),
-        (overview.events(), "event(s)"),
+        (store.events, "event(s)"),
     ]
     .into_iter()
     .enumerate()
@@ -46,20 +46,20 @@ pub(crate) fn write(
         }
         writeln!(out, " {}", zone.name())?;
     }
-    write_rows(out, "tools", tools(overview))?;
-    if overview.has_more_tools() {
+    write_rows(out, "tools", tools(store))?;
+    if store.hosts.has_more_tools() {
         writeln!(out, "{:TITLE_WIDTH$}and tools of further hosts", "")?;
     }
     for kind in [ValueKind::System, ValueKind::Software, ValueKind::TlsClient, ValueKind::SshClient] {
-        write_names(out, overview, kind)?;
+        write_names(out, store, kind)?;
     }
     let contradictions = hosts.map(contradictions).unwrap_or_default();
-    write_rows(out, ValueKind::Mismatch.title(), mismatches(overview).chain(contradictions))?;
+    write_rows(out, ValueKind::Mismatch.title(), mismatches(store).chain(contradictions))?;
     for (n, spot) in examples.locate(analyzer).iter().enumerate() {
         let title = if n == 0 { "not seen" } else { "" };
         writeln!(out, "{title:TITLE_WIDTH$}{spot}")?;
     }
-    if overview.events() == 0 && counters.frames > 0 {
+    if store.events == 0 && counters.frames > 0 {
         let decode = &counters.decode;
         let others = decode.frames.saturating_sub(decode.tcp).saturating_sub(decode.udp);
         writeln!(
@@ -75,13 +75,13 @@ pub(crate) fn write(
 }
 
 /// The tools of hosts, a text for each.
-fn tools(overview: &Overview) -> impl Iterator<Item = String> {
-    overview.tools().into_iter().map(|(id, found)| format!("{}: {found}", id.ip()))
+fn tools(store: &Store) -> impl Iterator<Item = String> {
+    store.hosts.tools().into_iter().map(|(id, found)| format!("{}: {found}", id.ip()))
 }
 
 /// Writes the most frequent names, each with its number of hosts.
-fn write_names(out: &mut impl Write, overview: &Overview, kind: ValueKind) -> io::Result<()> {
-    let values = overview.values(kind);
+fn write_names(out: &mut impl Write, store: &Store, kind: ValueKind) -> io::Result<()> {
+    let values = store.values.of(kind);
     if values.len() == 0 {
         return Ok(());
     }
@@ -98,8 +98,8 @@ fn write_names(out: &mut impl Write, overview: &Overview, kind: ValueKind) -> io
 }
 
 /// The clients that differ from what they say, a text for each combination of reasons.
-fn mismatches(overview: &Overview) -> impl Iterator<Item = String> {
-    let values = overview.values(ValueKind::Mismatch).top(usize::MAX);
+fn mismatches(store: &Store) -> impl Iterator<Item = String> {
+    let values = store.values.of(ValueKind::Mismatch).top(usize::MAX);
     values.into_iter().map(|(reasons, seen)| {
         let client = seen.first.client.ip();
         match seen.hosts().saturating_sub(1) {

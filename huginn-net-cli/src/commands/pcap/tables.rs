@@ -12,9 +12,11 @@ use crate::output::TextWriter;
 use crate::plan::{HostScope, TableFormat, TablesPlan};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Visitor};
 use crate::stderr;
-use crate::views::alerts::AlertList;
-use crate::views::overview::Overview;
-use crate::views::{columns, fingerprints, hosts, totals};
+use crate::views::columns;
+use crate::views::fingerprints::Fingerprints;
+use crate::views::store::alerts::AlertList;
+use crate::views::store::{Origin, Store};
+use crate::views::{hosts, totals};
 
 /// Writes the tables of a run.
 pub(super) fn write(run: &mut CaptureRun, plan: TablesPlan, is_quiet: bool) -> Result<(), Failure> {
@@ -27,8 +29,8 @@ pub(super) fn write(run: &mut CaptureRun, plan: TablesPlan, is_quiet: bool) -> R
     // Hosts of one file are written at its end. Totals of fingerprints have the contradictions of all hosts.
     let joins_hosts = plan.hosts != Some(HostScope::EachFile);
     let joined = joins_hosts.then(|| JoinedHosts::new(&HostLimits::default()));
-    let overview = plan.overview();
-    let mut tables = Tables { plan, writer, overview, joined, alerts: AlertList::default() };
+    let store = plan.store();
+    let mut tables = Tables { plan, writer, store, joined, alerts: AlertList::default(), has_several: false };
     run.run(&mut tables)?;
     tables.finish(run)?;
     let Tables { plan, writer, joined, .. } = tables;
@@ -44,27 +46,31 @@ pub(super) fn write(run: &mut CaptureRun, plan: TablesPlan, is_quiet: bool) -> R
 struct Tables {
     plan: TablesPlan,
     writer: TextWriter,
-    overview: Option<Overview>,
+    store: Option<Store>,
     joined: Option<JoinedHosts>,
     /// The alerts of the hosts that are written next.
     alerts: AlertList,
+    /// Whether there are several captures.
+    has_several: bool,
 }
 
 impl Visitor for Tables {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { plan, overview, alerts, .. } = self;
+        let Self { plan, store, alerts, .. } = self;
         if plan.hosts == Some(HostScope::EachFile) {
             *alerts = AlertList::default();
         }
-        if let Some(overview) = overview {
-            overview.set_file(capture.name.as_ref().map(|_| capture.index));
+        self.has_several = capture.name.is_some();
+        let origin = Origin { file: capture.index, network: None };
+        if let Some(store) = store {
+            store.begin_file(capture.index, None);
         }
         let count = |event: &Event| {
-            alerts.add(event);
-            if let Some(overview) = overview
+            alerts.add(event, &origin);
+            if let Some(store) = store
                 && plan.selected.contains(event, capture.name.as_deref(), None)
             {
-                overview.add(event);
+                store.add(event);
             }
         };
         analyzer.analyze_ref(&mut capture.source, count).map(drop)
@@ -95,12 +101,12 @@ impl Tables {
         if let Some(joined) = joined.as_ref().filter(|_| self.plan.hosts == Some(HostScope::AllFiles)) {
             self.write_hosts(joined.profiles(), None)?;
         }
-        self.write_fingerprints(&|index| run.name(index))?;
-        if let Some(overview) = self.overview.as_ref().filter(|_| self.plan.has_totals) {
+        self.write_fingerprints(run)?;
+        if let Some(store) = self.store.as_ref().filter(|_| self.plan.has_totals) {
             // A summary has the contradictions of its hosts.
             let hosts = joined.as_ref().filter(|_| self.plan.hosts.is_none());
             let out = self.writer.begin_part()?;
-            totals::write(out, overview, &run.analyzer, &run.examples, hosts, &self.plan.zone)?;
+            totals::write(out, store, &run.analyzer, &run.examples, hosts, &self.plan.zone)?;
         }
         self.joined = joined;
         Ok(())
@@ -127,23 +133,21 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes the selected fingerprints of each kind. `file_name` names a file by its index.
-    fn write_fingerprints(&mut self, file_name: &dyn Fn(usize) -> Option<String>) -> io::Result<()> {
-        let Self { plan, writer, overview: Some(overview), .. } = self else { return Ok(()) };
+    /// Writes the selected fingerprints of each kind.
+    fn write_fingerprints(&mut self, run: &CaptureRun) -> io::Result<()> {
+        let Self { plan, writer, store: Some(store), has_several, .. } = self else { return Ok(()) };
         let width = columns::width(writer.is_on_terminal());
         for selection in plan.selections.iter().copied() {
-            let kinds = &plan.kinds;
+            let fingerprints = Fingerprints {
+                values: &store.values,
+                selection,
+                kinds: &plan.kinds,
+                file_name: &|index| run.name(index).filter(|_| *has_several),
+            };
             match plan.format {
-                TableFormat::Json => {
-                    fingerprints::write_json(writer.out(), overview, selection, kinds, file_name)?;
-                }
-                TableFormat::Csv => {
-                    fingerprints::write_csv(writer.out(), overview, selection, kinds, file_name)?;
-                }
-                TableFormat::Human => {
-                    let out = writer.begin_part()?;
-                    fingerprints::write(out, overview, selection, kinds, width, &plan.zone, file_name)?;
-                }
+                TableFormat::Json => fingerprints.write_json(writer.out())?,
+                TableFormat::Csv => fingerprints.write_csv(writer.out())?,
+                TableFormat::Human => fingerprints.write(writer.begin_part()?, width, &plan.zone)?,
             }
         }
         Ok(())

@@ -12,13 +12,13 @@ use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use super::offers::Offers;
-use super::{Context, start_of, write_more};
+use super::{Context, start_of};
 use crate::limits::{MAX_FOLLOWED_EVENTS, MAX_FOLLOWED_FLOWS, SHOWN_CONNECTIONS, SHOWN_OF_HOST, SHOWN_ROWS};
 use crate::output::{Zone, certificate_remarks, certificates_in_words, handshake_in_words};
-use crate::views::columns::{Layout, Table, wrapped};
-use crate::views::fingerprints::{self, Selection};
+use crate::views::columns::{Layout, Table, wrapped, write_more};
+use crate::views::fingerprints::{Fingerprints, Selection};
 use crate::views::hosts::HostRow;
-use crate::views::overview::{Overview, ValueKind};
+use crate::views::store::{Part, Store, ValueKind};
 
 /// Width of the column of titles.
 const TITLE_WIDTH: usize = 15;
@@ -46,7 +46,7 @@ pub(super) struct FollowedHost {
     tls_remarks: HashSet<(SocketAddr, IpAddr, String)>,
     left_out: [u64; 2],
     /// Fingerprints that the host sent.
-    overview: Overview,
+    store: Store,
     /// What its ClientHellos offer.
     offers: Offers,
     /// Flows without their connection yet.
@@ -87,19 +87,19 @@ impl FollowedHost {
             remarks: Vec::new(),
             tls_remarks: HashSet::default(),
             left_out: [0; 2],
-            overview: Overview::new(true),
+            store: Store::new(&[Part::Fingerprints]),
             offers: Offers::default(),
             flows: HashMap::default(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.connections.is_empty() && self.remarks.is_empty() && self.overview.events() == 0
+        self.connections.is_empty() && self.remarks.is_empty() && self.store.events == 0
     }
 
     pub(super) fn begin_file(&mut self, index: usize) {
         self.flows.clear();
-        self.overview.set_file(Some(index));
+        self.store.begin_file(index, None);
     }
 
     /// Remembers the first packet and the User-Agent of a flow.
@@ -157,7 +157,7 @@ impl FollowedHost {
             }
             _ => {
                 if is_own {
-                    self.overview.add(&event);
+                    self.store.add(&event);
                     if let Finding::TlsClient(found) = &event.kind {
                         self.offers.add(&found.client.hello, event.ts);
                     }
@@ -200,9 +200,13 @@ impl FollowedHost {
             out.write_all(&line)?;
         }
         self.offers.write_json(out)?;
-        let kinds: Vec<ValueKind> = ValueKind::fingerprints().collect();
-        let all = Selection::Top(usize::MAX);
-        fingerprints::write_json(out, &self.overview, all, &kinds, context.file_name)
+        let all = Fingerprints {
+            values: &self.store.values,
+            selection: Selection::Top(usize::MAX),
+            kinds: &ValueKind::fingerprints().collect::<Vec<_>>(),
+            file_name: context.file_name,
+        };
+        all.write_json(out)
     }
 
     pub(super) fn write_text(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
@@ -247,7 +251,7 @@ impl FollowedHost {
         };
         table.write(out, layout, context.width)?;
         let more = all.saturating_sub(connections.len().min(SHOWN_CONNECTIONS) as u64);
-        write_more(out, more, "connections; --from, --to and --where select others")
+        write_more(out, more, " connections; --from, --to and --where select others")
     }
 
     fn connection_row(
@@ -307,7 +311,7 @@ impl FollowedHost {
             ]);
         }
         table.write(out, REMARK_LAYOUT, context.width)?;
-        write_more(out, all.saturating_sub(self.remarks.len().min(SHOWN_ROWS) as u64), "events")
+        write_more(out, all.saturating_sub(self.remarks.len().min(SHOWN_ROWS) as u64), " events")
     }
 
     fn write_fingerprints(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
@@ -315,7 +319,7 @@ impl FollowedHost {
             Table::new(&["fingerprint", "value", "stands for", "events", "first seen", "last seen"]);
         let mut left_out = 0_u64;
         for kind in ValueKind::fingerprints() {
-            let values = self.overview.values(kind);
+            let values = self.store.values.of(kind);
             for (value, seen) in values.top(SHOWN_OF_HOST) {
                 table.add_row(vec![
                     kind.title().to_owned(),
@@ -333,7 +337,7 @@ impl FollowedHost {
         }
         writeln!(out)?;
         table.write(out, Layout { whole: &[0, 4, 5], numbers: &[3] }, context.width)?;
-        write_more(out, left_out, "fingerprints; --format json has them")
+        write_more(out, left_out, " fingerprints; --format json has them")
     }
 }
 

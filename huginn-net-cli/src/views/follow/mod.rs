@@ -14,7 +14,7 @@ use huginn_net::{Escaped, Event, Finding, Side};
 
 use self::host::FollowedHost;
 use self::senders::Senders;
-use super::overview::{Overview, ValueKind};
+use super::store::{Part, Store, ValueKind};
 use crate::output::Zone;
 
 /// What is followed.
@@ -109,10 +109,10 @@ impl Followed {
         match (content, subject) {
             (Content::Host(host), _) => host.add(event, *file),
             (Content::Senders(senders), Subject::Fingerprint(value)) => {
-                let mut overview = Overview::new(true);
-                overview.add(&event);
+                let mut store = Store::new(&[Part::Fingerprints]);
+                store.add(&event);
                 let mut kinds = ValueKind::fingerprints();
-                if let Some(seen) = kinds.find_map(|kind| overview.values(kind).get(value)) {
+                if let Some(seen) = kinds.find_map(|kind| store.values.of(kind).get(value)) {
                     let name = seen.name.as_deref().map(str::to_owned);
                     senders.add(&event, event.subject_addr().ip(), name, *file);
                 }
@@ -200,11 +200,6 @@ fn name_of(event: &Event) -> Option<String> {
 /// The first bytes of a captured text that a cell shows.
 fn start_of(text: &[u8]) -> &[u8] {
     text.get(..crate::limits::MAX_LINE_TEXT).unwrap_or(text)
-}
-
-/// Writes how many rows a table leaves out.
-fn write_more(out: &mut impl Write, more: u64, what: &str) -> io::Result<()> {
-    if more > 0 { writeln!(out, "and {more} more {what}") } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -3,29 +3,26 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use foldhash::HashMap;
 use huginn_net::Timestamp;
 use huginn_net::tls::strength::{KeyExchangeKind, group_kind};
 use huginn_net::tls::{ClientHello, Ech, is_grease, names};
 use serde::Serialize;
 
-use super::{Context, write_more};
+use super::Context;
 use crate::limits::{MAX_FOLLOWED_OFFERS, MAX_LISTED, SHOWN_OF_HOST};
-use crate::views::columns::{Layout, Table};
+use crate::views::columns::{Layout, Table, write_more};
+use crate::views::encoding::{object, write_json_line};
+use crate::views::store::bounded::{Bounded, Seen};
 
 const HEADINGS: [&str; 6] = ["key shares", "post-quantum", "ECH", "hellos", "first seen", "last seen"];
 const LAYOUT: Layout<'static> = Layout { whole: &[1, 2, 4, 5], numbers: &[3] };
 
 /// The offers of a host's ClientHellos.
 #[derive(Debug, Default)]
-pub(super) struct Offers {
-    seen: HashMap<Offer, Seen>,
-    /// ClientHellos with further offers.
-    left_out: u64,
-}
+pub(super) struct Offers(Bounded<Offer, Seen, MAX_FOLLOWED_OFFERS>);
 
 /// What a ClientHello offers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 struct Offer {
     /// The groups of the key shares with the lengths of their keys.
     key_shares: String,
@@ -51,25 +48,6 @@ enum EchForm {
     Inner,
     Draft,
     No,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    count: u64,
-    first: Timestamp,
-    last: Timestamp,
-}
-
-/// An offer as JSON.
-#[derive(Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    key_shares: &'a str,
-    post_quantum: PostQuantum,
-    ech: EchForm,
-    count: u64,
-    first: Timestamp,
-    last: Timestamp,
 }
 
 impl Offer {
@@ -125,30 +103,20 @@ impl EchForm {
 
 impl Offers {
     pub(super) fn add(&mut self, hello: &ClientHello<'_>, ts: Timestamp) {
-        let offer = Offer::of(hello);
-        if self.seen.len() >= MAX_FOLLOWED_OFFERS && !self.seen.contains_key(&offer) {
-            self.left_out = self.left_out.saturating_add(1);
-            return;
-        }
-        let seen = self.seen.entry(offer).or_insert(Seen { count: 0, first: ts, last: ts });
-        seen.count = seen.count.saturating_add(1);
-        if ts.as_nanos() < seen.first.as_nanos() {
-            seen.first = ts;
-        }
-        if ts.as_nanos() > seen.last.as_nanos() {
-            seen.last = ts;
+        if let Some(seen) = self.0.entry(Offer::of(hello)) {
+            seen.add(&Seen::once(ts));
         }
     }
 
     /// The offers by descending number of hellos.
     fn sorted(&self) -> Vec<(&Offer, &Seen)> {
-        let mut offers: Vec<_> = self.seen.iter().collect();
+        let mut offers: Vec<_> = self.0.iter().collect();
         offers.sort_unstable_by_key(|(offer, seen)| (Reverse(seen.count), *offer));
         offers
     }
 
     pub(super) fn write_text(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
-        if self.seen.is_empty() {
+        if self.0.is_empty() {
             return Ok(());
         }
         let offers = self.sorted();
@@ -166,23 +134,18 @@ impl Offers {
         }
         writeln!(out)?;
         table.write(out, LAYOUT, context.width)?;
-        write_more(out, offers.len().saturating_sub(SHOWN_OF_HOST) as u64, "offers; --format json has them")?;
-        write_more(out, self.left_out, "ClientHellos with further offers: the limit was reached")
+        write_more(
+            out,
+            offers.len().saturating_sub(SHOWN_OF_HOST) as u64,
+            " offers; --format json has them",
+        )?;
+        write_more(out, self.0.left_out(), " ClientHellos with further offers: the limit was reached")
     }
 
     pub(super) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
-        for (Offer { key_shares, post_quantum, ech }, Seen { count, first, last }) in self.sorted() {
-            let line = Line {
-                event: "tls_offer",
-                key_shares,
-                post_quantum: *post_quantum,
-                ech: *ech,
-                count: *count,
-                first: *first,
-                last: *last,
-            };
-            serde_json::to_writer(&mut *out, &line)?;
-            out.write_all(b"\n")?;
+        for (offer, seen) in self.sorted() {
+            let line = object! { #[serde(flatten)] offer: offer, #[serde(flatten)] seen: seen };
+            write_json_line(out, "tls_offer", line)?;
         }
         Ok(())
     }

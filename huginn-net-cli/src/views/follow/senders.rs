@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
-use foldhash::HashMap;
+use huginn_net::Event;
 use huginn_net::core::Amount;
-use huginn_net::{Event, Timestamp};
 use serde::Serialize;
 
-use super::{Context, Subject, write_more};
+use super::{Context, Subject};
 use crate::limits::{MAX_FOLLOWED_SENDERS, MAX_FOLLOWED_SERVERS, SHOWN_ROWS};
-use crate::views::columns::{Layout, Table};
+use crate::views::columns::{Layout, Table, write_more};
+use crate::views::encoding::{object, write_json_line};
+use crate::views::store::bounded::{Bounded, Seen};
 
 const HEADINGS: [&str; 8] =
     ["host", "system", "sent as", "events", "first seen", "last seen", "packet", "file"];
@@ -21,73 +22,43 @@ const LAYOUT: Layout<'static> = Layout { whole: &[0, 4, 5], numbers: &[3, 6] };
 /// The hosts that sent something.
 #[derive(Debug, Default)]
 pub(super) struct Senders {
-    seen: HashMap<IpAddr, Sender>,
-    servers: BTreeSet<SocketAddr>,
-    has_more_servers: bool,
-    /// Events of hosts that are not listed.
-    left_out: u64,
+    hosts: Bounded<IpAddr, Sender, MAX_FOLLOWED_SENDERS>,
+    servers: Bounded<SocketAddr, (), MAX_FOLLOWED_SERVERS>,
 }
 
 /// A host that sent something.
-#[derive(Debug)]
+#[derive(Debug, Default, Serialize)]
 struct Sender {
     /// The software of the first event that names it.
     name: Option<String>,
-    count: u64,
-    first: Timestamp,
-    last: Timestamp,
+    #[serde(flatten)]
+    seen: Seen,
     /// Packet and capture of the first event.
     packet: u64,
+    #[serde(skip)]
     file: usize,
-}
-
-/// A sender as JSON.
-#[derive(Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    ip: IpAddr,
-    system: Option<String>,
-    name: Option<&'a str>,
-    count: u64,
-    first: Timestamp,
-    last: Timestamp,
-    packet: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
 }
 
 impl Senders {
     pub(super) fn is_empty(&self) -> bool {
-        self.seen.is_empty()
+        self.hosts.is_empty()
     }
 
     pub(super) fn add(&mut self, event: &Event, ip: IpAddr, name: Option<String>, file: usize) {
-        if self.servers.len() < MAX_FOLLOWED_SERVERS {
-            self.servers.insert(event.flow.server);
-        } else if !self.servers.contains(&event.flow.server) {
-            self.has_more_servers = true;
-        }
-        if self.seen.len() >= MAX_FOLLOWED_SENDERS && !self.seen.contains_key(&ip) {
-            self.left_out = self.left_out.saturating_add(1);
-            return;
-        }
-        let (ts, packet) = (event.ts, event.packet_number);
-        let sender =
-            self.seen.entry(ip).or_insert(Sender { name: None, count: 0, first: ts, last: ts, packet, file });
-        sender.count = sender.count.saturating_add(1);
+        self.servers.entry(event.flow.server);
+        let Some(sender) = self.hosts.entry(ip) else { return };
+        let is_first = sender.seen.count == 0 || event.ts.as_nanos() < sender.seen.first.as_nanos();
+        sender.seen.add(&Seen::once(event.ts));
         sender.name = sender.name.take().or(name);
-        if ts.as_nanos() > sender.last.as_nanos() {
-            sender.last = ts;
-        }
-        if ts.as_nanos() < sender.first.as_nanos() {
-            (sender.first, sender.packet, sender.file) = (ts, packet, file);
+        if is_first {
+            (sender.packet, sender.file) = (event.packet_number, file);
         }
     }
 
     /// The senders by descending number of events, then by address.
     fn sorted(&self) -> Vec<(IpAddr, &Sender)> {
-        let mut senders: Vec<_> = self.seen.iter().map(|(ip, sender)| (*ip, sender)).collect();
-        senders.sort_unstable_by_key(|(ip, sender)| (Reverse(sender.count), *ip));
+        let mut senders: Vec<_> = self.hosts.iter().map(|(ip, sender)| (*ip, sender)).collect();
+        senders.sort_unstable_by_key(|(ip, sender)| (Reverse(sender.seen.count), *ip));
         senders
     }
 
@@ -99,9 +70,10 @@ impl Senders {
     ) -> io::Result<()> {
         let senders = self.sorted();
         let hosts = Amount(senders.len() as u64, "host(s)");
-        let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
+        let servers = self.servers.keys().copied().collect::<BTreeSet<_>>();
+        let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
         let servers = servers.join(", ");
-        let more = if self.has_more_servers { " and others" } else { "" };
+        let more = if self.servers.left_out() > 0 { " and others" } else { "" };
         match subject {
             Subject::Fingerprint(_) | Subject::Host(_) => {
                 writeln!(out, "{subject}: sent by {hosts}, in connections with {servers}{more}\n")?;
@@ -116,33 +88,28 @@ impl Senders {
                 ip.to_string(),
                 system(*ip, context).unwrap_or_default(),
                 sender.name.clone().unwrap_or_default(),
-                sender.count.to_string(),
-                context.zone.seconds(sender.first).to_string(),
-                context.zone.seconds(sender.last).to_string(),
+                sender.seen.count.to_string(),
+                context.zone.seconds(sender.seen.first).to_string(),
+                context.zone.seconds(sender.seen.last).to_string(),
                 sender.packet.to_string(),
                 (context.file_name)(sender.file).unwrap_or_default(),
             ]);
         }
         table.write(out, LAYOUT, context.width)?;
-        write_more(out, senders.len().saturating_sub(SHOWN_ROWS) as u64, "hosts; --format json has them")?;
-        write_more(out, self.left_out, "events of further hosts: the limit was reached")
+        write_more(out, senders.len().saturating_sub(SHOWN_ROWS) as u64, " hosts; --format json has them")?;
+        write_more(out, self.hosts.left_out(), " events of further hosts: the limit was reached")
     }
 
     pub(super) fn write_json(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
         for (ip, sender) in self.sorted() {
-            let line = Line {
-                event: "sender",
-                ip,
-                system: system(ip, context),
-                name: sender.name.as_deref(),
-                count: sender.count,
-                first: sender.first,
-                last: sender.last,
-                packet: sender.packet,
-                file: (context.file_name)(sender.file),
+            let (system, file) = (system(ip, context), (context.file_name)(sender.file));
+            let line = object! {
+                ip: ip,
+                system: system,
+                #[serde(flatten)] sender: sender,
+                #[serde(flatten)] file: file.map(|file| object! { file: file }),
             };
-            serde_json::to_writer(&mut *out, &line)?;
-            out.write_all(b"\n")?;
+            write_json_line(out, "sender", line)?;
         }
         Ok(())
     }

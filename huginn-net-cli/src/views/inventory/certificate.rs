@@ -3,7 +3,6 @@
 use huginn_net::Timestamp;
 use huginn_net::core::HexDigits;
 use huginn_net::tls::{Certificate, CertificateFields};
-use serde::Serialize;
 
 use crate::limits::CERTIFICATE_WARNING_DAYS;
 
@@ -11,14 +10,6 @@ const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Shortest RSA and DSA key that NIST SP 800-131A, revision 2, allows for signatures, in bits.
 const MIN_KEY_BITS: u32 = 2048;
-
-/// A certificate in the chain of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ServerCertificate {
-    pub(crate) certificate: Certificate,
-    /// Whether it is the one of the server itself: the first in its chain.
-    pub(crate) is_own: bool,
-}
 
 /// What is wrong with a certificate, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,58 +77,9 @@ fn has_weak_signature(fields: &CertificateFields) -> bool {
     !fields.is_self_issued && fields.signature_algorithm.as_deref().is_some_and(is_weak)
 }
 
-/// A certificate in JSON.
-#[derive(Serialize)]
-pub(super) struct CertificateRow<'a> {
-    sha256: String,
-    sha1: String,
-    /// Whether it is the one of the server itself.
-    own: bool,
-    serial: Option<&'a str>,
-    subject: Option<&'a str>,
-    issuer: Option<&'a str>,
-    /// Names of subjectAltName; the first ones if it has many.
-    names: Vec<String>,
-    ca: Option<bool>,
-    self_issued: Option<bool>,
-    not_before: Option<String>,
-    not_after: Option<String>,
-    key: Option<&'a str>,
-    key_bits: Option<u32>,
-    signature_algorithm: Option<&'a str>,
-}
-
-impl<'a> CertificateRow<'a> {
-    pub(super) fn new(found: &'a ServerCertificate) -> Self {
-        let fields = found.certificate.fields();
-        let names = fields.and_then(|fields| fields.alternative_names.as_ref());
-        Self {
-            sha256: sha256_of(&found.certificate),
-            sha1: HexDigits(found.certificate.sha1()).to_string(),
-            own: found.is_own,
-            serial: fields.and_then(|fields| fields.serial.as_deref()),
-            names: names.iter().flat_map(|names| &*names.names).map(ToString::to_string).collect(),
-            ca: fields.and_then(|fields| fields.is_ca),
-            self_issued: fields.map(|fields| fields.is_self_issued),
-            subject: fields.and_then(|fields| fields.subject.as_deref()),
-            issuer: fields.and_then(|fields| fields.issuer.as_deref()),
-            not_before: fields.map(|fields| fields.not_before.to_string()),
-            not_after: fields.map(|fields| fields.not_after.to_string()),
-            key: fields.and_then(|fields| fields.key.as_deref()),
-            key_bits: fields.and_then(|fields| fields.key_bits),
-            signature_algorithm: fields.and_then(|fields| fields.signature_algorithm.as_deref()),
-        }
-    }
-}
-
 /// The SHA-256 of a certificate in hexadecimal digits.
 pub(super) fn sha256_of(certificate: &Certificate) -> String {
     HexDigits(certificate.sha256()).to_string()
-}
-
-/// Approximate size of a certificate in memory, in bytes: its names and hashes.
-pub(super) fn size_of_certificate(certificate: &Certificate) -> usize {
-    certificate.len().saturating_add(size_of::<CertificateFields>())
 }
 
 #[cfg(test)]

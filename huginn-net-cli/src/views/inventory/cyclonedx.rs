@@ -5,58 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use huginn_net::Timestamp;
 use huginn_net::core::Amount;
 use huginn_net::ssh::strength::WeakMethod;
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by, weaknesses};
-use huginn_net::tls::{Certificate, Version};
+use huginn_net::tls::{Certificate, CertificateFields, Version};
 use serde::Serialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::Summary;
 use super::certificate::sha256_of;
 use super::summary::{KeyExchangeName, suite_name, version_name};
-use super::{Inventory, LeftOut, Place, Seen, Summary, TlsChoice};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Bom {
-    bom_format: &'static str,
-    spec_version: &'static str,
-    serial_number: String,
-    version: u32,
-    metadata: Metadata,
-    components: Vec<Component>,
-    dependencies: Vec<Dependency>,
-    compositions: [Composition; 1],
-}
-
-#[derive(Serialize)]
-struct Metadata {
-    /// Time of the latest event.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timestamp: Option<Timestamp>,
-    lifecycles: [Lifecycle; 1],
-    tools: Tools,
-    properties: Vec<Property>,
-}
-
-#[derive(Serialize)]
-struct Lifecycle {
-    phase: &'static str,
-}
-
-#[derive(Serialize)]
-struct Tools {
-    components: [Tool; 1],
-}
-
-#[derive(Serialize)]
-struct Tool {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    name: &'static str,
-    version: &'static str,
-}
+use crate::views::encoding::{object, percent_encoded};
+use crate::views::store::bounded::Seen;
+use crate::views::store::cryptography::{Inventory, LeftOut, Place, TlsChoice};
 
 #[derive(Serialize)]
 struct Property {
@@ -72,11 +34,11 @@ struct Component {
     reference: String,
     name: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    hashes: Vec<Hash>,
+    hashes: Vec<Value>,
     #[serde(rename = "cryptoProperties")]
     crypto: Crypto,
     properties: Vec<Property>,
-    evidence: Evidence,
+    evidence: BTreeMap<&'static str, Vec<Occurrence>>,
 }
 
 #[derive(Serialize)]
@@ -139,12 +101,6 @@ struct Material {
 }
 
 #[derive(Serialize)]
-struct Hash {
-    alg: &'static str,
-    content: String,
-}
-
-#[derive(Serialize)]
 struct CipherSuite {
     name: String,
     /// The components of its algorithms.
@@ -153,11 +109,6 @@ struct CipherSuite {
     /// The two bytes of the number; none of SSH.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     identifiers: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Evidence {
-    occurrences: Vec<Occurrence>,
 }
 
 #[derive(Serialize)]
@@ -173,12 +124,6 @@ struct Dependency {
     #[serde(rename = "ref")]
     reference: String,
     depends_on: Vec<String>,
-}
-
-/// A passive inventory is never complete.
-#[derive(Serialize)]
-struct Composition {
-    aggregate: &'static str,
 }
 
 /// Name of the component of SSH.
@@ -203,6 +148,8 @@ struct VersionUse {
 pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summary<'_>) -> io::Result<()> {
     let mut versions: BTreeMap<u16, VersionUse> = BTreeMap::new();
     let mut exchanges: BTreeMap<KeyExchangeName, Places> = BTreeMap::new();
+    let mut ssh = VersionUse::default();
+    let mut certificates: BTreeMap<[u8; 32], (&Certificate, Places)> = BTreeMap::new();
     for judged in &summary.servers {
         for (choice, seen) in judged.server.tls.iter() {
             let used = versions.entry(choice.version.0).or_default();
@@ -213,9 +160,6 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
                 add_place(exchanges.entry(exchange).or_default(), judged.place, seen);
             }
         }
-    }
-    let mut ssh = VersionUse::default();
-    for judged in &summary.servers {
         for (choice, seen) in judged.server.ssh.iter() {
             add_place(&mut ssh.places, judged.place, seen);
             ssh.weak_methods.extend(choice.weak_methods());
@@ -227,9 +171,6 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
             ssh.key_exchanges.insert(exchange.clone());
             add_place(exchanges.entry(exchange).or_default(), judged.place, seen);
         }
-    }
-    let mut certificates: BTreeMap<[u8; 32], (&Certificate, Places)> = BTreeMap::new();
-    for judged in &summary.servers {
         for (found, seen) in judged.server.certificates.iter() {
             let certificate = &found.certificate;
             let (_, places) =
@@ -260,39 +201,35 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
         reference,
         depends_on: used.key_exchanges.iter().map(algorithm_reference).collect(),
     });
-    let dependencies = dependencies.collect();
+    let dependencies: Vec<Dependency> = dependencies.collect();
     let protocols = versions.into_iter().map(|(number, used)| tls_component(Version(number), used));
     let protocols = protocols.chain((!ssh.places.is_empty()).then_some(ssh).map(ssh_component));
-    let mut bom = Bom {
-        bom_format: "CycloneDX",
-        spec_version: "1.6",
-        serial_number: String::new(),
+    let LeftOut { hosts, values } = inventory.left_out();
+    let properties = [("huginn-net:left_out.hosts", hosts), ("huginn-net:left_out.values", values)];
+    let tool = object! { r#type: "application", name: "huginn-net", version: env!("CARGO_PKG_VERSION") };
+    // The time of the latest event.
+    let latest = inventory.span().map(|seen| object! { timestamp: seen.last });
+    let metadata = object! {
+        #[serde(flatten)] timestamp: latest,
+        lifecycles: [object! { phase: "discovery" }],
+        tools: object! { components: [tool] },
+        properties: properties.map(|(name, count)| Property { name, value: count.to_string() }),
+    };
+    let components: Vec<Component> = algorithms.chain(protocols).chain(certificates).collect();
+    let mut bom = object! {
+        #[serde(rename = "bomFormat")] format: "CycloneDX",
+        #[serde(rename = "specVersion")] specification: "1.6",
+        #[serde(rename = "serialNumber")] serial_number: String::new(),
         version: 1,
-        metadata: metadata(inventory),
-        components: algorithms.chain(protocols).chain(certificates).collect(),
-        dependencies,
-        compositions: [Composition { aggregate: "incomplete" }],
+        metadata: metadata,
+        components: components,
+        dependencies: dependencies,
+        // A passive inventory is never complete.
+        compositions: [object! { aggregate: "incomplete" }],
     };
     bom.serial_number = serial_number(&serde_json::to_vec(&bom)?);
     serde_json::to_writer_pretty(&mut *out, &bom)?;
     out.write_all(b"\n")
-}
-
-fn metadata(inventory: &Inventory) -> Metadata {
-    let LeftOut { hosts, values } = inventory.left_out();
-    let properties = [("huginn-net:left_out.hosts", hosts), ("huginn-net:left_out.values", values)];
-    Metadata {
-        timestamp: inventory.span().map(|seen| seen.last),
-        lifecycles: [Lifecycle { phase: "discovery" }],
-        tools: Tools {
-            components: [Tool {
-                kind: "application",
-                name: "huginn-net",
-                version: env!("CARGO_PKG_VERSION"),
-            }],
-        },
-        properties: properties.map(|(name, count)| Property { name, value: count.to_string() }).into(),
-    }
 }
 
 /// A version 8 UUID (RFC 9562, section 5.8) from the hash of the document: the same captures yield the same number.
@@ -307,7 +244,7 @@ fn serial_number(document: &[u8]) -> String {
 }
 
 fn add_place(places: &mut Places, place: Place, seen: &Seen) {
-    places.entry(place).and_modify(|known| known.add(seen)).or_insert(*seen);
+    places.entry(place).or_default().add(seen);
 }
 
 /// The key exchange of a choice, if its kind is known.
@@ -316,29 +253,16 @@ fn known(choice: &TlsChoice) -> Option<KeyExchangeName> {
 }
 
 fn algorithm_reference(exchange: &KeyExchangeName) -> String {
-    format!("crypto/key-exchange/{}/{}", kind_name(exchange), encoded(&exchange.name))
+    format!("crypto/key-exchange/{}/{}", kind_name(exchange), percent_encoded(&exchange.name, "-._"))
 }
 
 fn protocol_reference(name: &str) -> String {
-    format!("crypto/protocol/{}", encoded(name))
+    format!("crypto/protocol/{}", percent_encoded(name, "-._"))
 }
 
 /// The kind of a key exchange, which distinguishes equal names of TLS and SSH.
 fn kind_name(exchange: &KeyExchangeName) -> &'static str {
     exchange.kind.map_or("unknown", KeyExchangeKind::name)
-}
-
-/// A name with percent signs for what is not a letter, digit, hyphen, dot or underscore (RFC 3986, section 2.1), so that
-/// different names differ.
-fn encoded(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => text.push(byte.into()),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
 }
 
 fn algorithm(exchange: &KeyExchangeName, places: Places) -> Component {
@@ -350,16 +274,11 @@ fn algorithm(exchange: &KeyExchangeName, places: Places) -> Component {
         _ if exchange.name.starts_with("RSA") => ("pke", Some(0)),
         _ => ("key-agree", Some(0)),
     };
+    let algorithm = Algorithm { primitive, nist_quantum_security_level: level };
+    let crypto = Crypto::Algorithm { algorithm_properties: algorithm };
     Component {
-        kind: "cryptographic-asset",
-        reference: algorithm_reference(exchange),
-        name: exchange.name.clone(),
-        hashes: Vec::new(),
-        crypto: Crypto::Algorithm {
-            algorithm_properties: Algorithm { primitive, nist_quantum_security_level: level },
-        },
         properties: vec![Property { name: "huginn-net:key_exchange", value: kind.name().to_owned() }],
-        evidence: evidence(places),
+        ..Component::new(algorithm_reference(exchange), exchange.name.clone(), crypto, places)
     }
 }
 
@@ -385,23 +304,16 @@ fn tls_component(version: Version, used: VersionUse) -> Component {
             value: format!("{}: {}", suite_name(*suite), weakness.name()),
         })
     });
+    let properties = deprecated.into_iter().chain(weak).collect();
     let number = version_name(version);
-    Component {
-        kind: "cryptographic-asset",
-        reference: protocol_reference(&number),
-        properties: deprecated.into_iter().chain(weak).collect(),
-        crypto: Crypto::Protocol {
-            protocol_properties: Protocol {
-                // CycloneDX 1.6 has no type for DTLS.
-                kind: if is_tls { "tls" } else { "other" },
-                version: number.split(' ').next_back().unwrap_or_default().to_owned(),
-                cipher_suites: suites.collect(),
-            },
-        },
-        name: number,
-        hashes: Vec::new(),
-        evidence: evidence(used.places),
-    }
+    let protocol = Protocol {
+        // CycloneDX 1.6 has no type for DTLS.
+        kind: if is_tls { "tls" } else { "other" },
+        version: number.split(' ').next_back().unwrap_or_default().to_owned(),
+        cipher_suites: suites.collect(),
+    };
+    let crypto = Crypto::Protocol { protocol_properties: protocol };
+    Component { properties, ..Component::new(protocol_reference(&number), number, crypto, used.places) }
 }
 
 /// SSH 2.0, with the weak methods in use. Each algorithm is agreed on by itself: a suite is what a connection has.
@@ -411,66 +323,43 @@ fn ssh_component(used: VersionUse) -> Component {
         value: format!("{}: {}", method.name, method.weakness.name()),
     });
     let properties = weak.collect();
-    Component {
-        kind: "cryptographic-asset",
-        reference: protocol_reference(SSH),
-        name: SSH.to_owned(),
-        hashes: Vec::new(),
-        crypto: Crypto::Protocol {
-            protocol_properties: Protocol {
-                kind: "ssh",
-                version: "2.0".to_owned(),
-                cipher_suites: used
-                    .ssh_suites
-                    .into_iter()
-                    .map(|(name, exchange)| CipherSuite {
-                        name,
-                        algorithms: exchange.into_iter().collect(),
-                        identifiers: Vec::new(),
-                    })
-                    .collect(),
-            },
-        },
-        properties,
-        evidence: evidence(used.places),
-    }
+    let suites = used.ssh_suites.into_iter().map(|(name, exchange)| CipherSuite {
+        name,
+        algorithms: exchange.into_iter().collect(),
+        identifiers: Vec::new(),
+    });
+    let protocol = Protocol { kind: "ssh", version: "2.0".to_owned(), cipher_suites: suites.collect() };
+    let crypto = Crypto::Protocol { protocol_properties: protocol };
+    Component { properties, ..Component::new(protocol_reference(SSH), SSH.to_owned(), crypto, used.places) }
 }
 
 fn certificate_component(certificate: &Certificate, places: Places) -> Component {
     let fields = certificate.fields();
-    let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+    let text = |of: fn(&CertificateFields) -> Option<&str>| fields.and_then(of).map(str::to_owned);
     let sha256 = sha256_of(certificate);
-    let subject = fields.and_then(|fields| text(&fields.subject));
+    let subject = text(|fields| fields.subject.as_deref());
     let properties = [
-        ("huginn-net:key", fields.and_then(|fields| fields.key.as_deref()).map(str::to_owned)),
+        ("huginn-net:key", text(|fields| fields.key.as_deref())),
         ("huginn-net:key_bits", fields.and_then(|fields| fields.key_bits).map(|bits| bits.to_string())),
-        (
-            "huginn-net:signature_algorithm",
-            fields.and_then(|fields| fields.signature_algorithm.as_deref()).map(str::to_owned),
-        ),
+        ("huginn-net:signature_algorithm", text(|fields| fields.signature_algorithm.as_deref())),
     ];
     let properties =
-        properties.into_iter().filter_map(|(name, value)| Some(Property { name, value: value? })).collect();
+        properties.into_iter().filter_map(|(name, value)| Some(Property { name, value: value? }));
+    let name = subject.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| sha256.clone());
+    let reference = format!("crypto/certificate/{sha256}");
+    let content = CertificateContent {
+        subject_name: subject,
+        issuer_name: text(|fields| fields.issuer.as_deref()),
+        not_valid_before: fields.map(|fields| fields.not_before.to_string()),
+        not_valid_after: fields.map(|fields| fields.not_after.to_string()),
+        signature_algorithm_ref: signature_of(certificate).map(signature_reference),
+        subject_public_key_ref: text(|fields| fields.key.as_deref()).map(|_| key_reference(certificate)),
+        certificate_format: "X.509",
+    };
     Component {
-        kind: "cryptographic-asset",
-        reference: format!("crypto/certificate/{sha256}"),
-        name: subject.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| sha256.clone()),
-        hashes: vec![Hash { alg: "SHA-256", content: sha256 }],
-        crypto: Crypto::Certificate {
-            certificate_properties: CertificateContent {
-                subject_name: subject,
-                issuer_name: fields.and_then(|fields| text(&fields.issuer)),
-                not_valid_before: fields.map(|fields| fields.not_before.to_string()),
-                not_valid_after: fields.map(|fields| fields.not_after.to_string()),
-                signature_algorithm_ref: signature_of(certificate).map(signature_reference),
-                subject_public_key_ref: fields
-                    .and_then(|fields| fields.key.as_deref())
-                    .map(|_| key_reference(certificate)),
-                certificate_format: "X.509",
-            },
-        },
-        properties,
-        evidence: evidence(places),
+        hashes: vec![json!({"alg": "SHA-256", "content": sha256})],
+        properties: properties.collect(),
+        ..Component::new(reference, name, Crypto::Certificate { certificate_properties: content }, places)
     }
 }
 
@@ -480,7 +369,7 @@ fn signature_of(certificate: &Certificate) -> Option<&str> {
 }
 
 fn signature_reference(name: &str) -> String {
-    format!("crypto/signature/{}", encoded(name))
+    format!("crypto/signature/{}", percent_encoded(name, "-._"))
 }
 
 fn key_reference(certificate: &Certificate) -> String {
@@ -488,46 +377,36 @@ fn key_reference(certificate: &Certificate) -> String {
 }
 
 fn signature_component(name: &str, places: Places) -> Component {
-    Component {
-        kind: "cryptographic-asset",
-        reference: signature_reference(name),
-        name: name.to_owned(),
-        hashes: Vec::new(),
-        crypto: Crypto::Algorithm {
-            algorithm_properties: Algorithm { primitive: "signature", nist_quantum_security_level: None },
-        },
-        properties: Vec::new(),
-        evidence: evidence(places),
-    }
+    let algorithm = Algorithm { primitive: "signature", nist_quantum_security_level: None };
+    let crypto = Crypto::Algorithm { algorithm_properties: algorithm };
+    Component::new(signature_reference(name), name.to_owned(), crypto, places)
 }
 
 /// The public key of a certificate; `None` without a readable one.
 fn key_component(certificate: &Certificate, places: &Places) -> Option<Component> {
     let fields = certificate.fields()?;
-    Some(Component {
-        kind: "cryptographic-asset",
-        reference: key_reference(certificate),
-        name: fields.key.as_deref()?.to_owned(),
-        hashes: Vec::new(),
-        crypto: Crypto::RelatedCryptoMaterial {
-            related_crypto_material_properties: Material { kind: "public-key", size: fields.key_bits },
-        },
-        properties: Vec::new(),
-        evidence: evidence(places.clone()),
-    })
+    let name = fields.key.as_deref()?.to_owned();
+    let key = Material { kind: "public-key", size: fields.key_bits };
+    let crypto = Crypto::RelatedCryptoMaterial { related_crypto_material_properties: key };
+    Some(Component::new(key_reference(certificate), name, crypto, places.clone()))
 }
 
-fn evidence(places: Places) -> Evidence {
-    let occurrences = places.into_iter().map(|(place, seen)| Occurrence {
-        location: place.to_string(),
-        additional_context: format!(
-            "{}, {} to {}",
-            Amount(seen.count, "connection(s)"),
-            seen.first,
-            seen.last
-        ),
-    });
-    Evidence { occurrences: occurrences.collect() }
+impl Component {
+    fn new(reference: String, name: String, crypto: Crypto, places: Places) -> Self {
+        let occurrences = places.into_iter().map(|(place, Seen { count, first, last })| Occurrence {
+            location: place.to_string(),
+            additional_context: format!("{}, {first} to {last}", Amount(count, "connection(s)")),
+        });
+        Self {
+            kind: "cryptographic-asset",
+            reference,
+            name,
+            hashes: Vec::new(),
+            crypto,
+            properties: Vec::new(),
+            evidence: BTreeMap::from([("occurrences", occurrences.collect())]),
+        }
+    }
 }
 
 #[cfg(test)]

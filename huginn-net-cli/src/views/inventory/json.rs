@@ -3,130 +3,34 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use huginn_net::Timestamp;
+use huginn_net::core::HexDigits;
 use huginn_net::ssh::strength::WeakMethod;
 use huginn_net::tls::Version;
 use huginn_net::tls::strength::KeyExchangeKind;
 use serde::Serialize;
 
-use super::certificate::CertificateRow;
+use super::Summary;
+use super::certificate::sha256_of;
 use super::summary::{
-    JudgedClient, JudgedServer, KindCounts, group_name, key_exchange_name, scheme_name, suite_name,
-    version_name,
+    JudgedClient, JudgedServer, group_name, key_exchange_name, scheme_name, suite_name, version_name,
 };
-use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsChoice, TlsOffer};
+use crate::views::encoding::{object, write_json_line};
+use crate::views::store::bounded::Seen;
+use crate::views::store::cryptography::{Inventory, SeenList, ServerCertificate, TlsChoice, TlsOffer};
 
-/// Totals.
-#[derive(Serialize)]
-struct Totals {
-    event: &'static str,
-    captures: u64,
-    first: Option<Timestamp>,
-    last: Option<Timestamp>,
-    tls_servers: u64,
-    tls_clients: u64,
-    tls_connections: u64,
-    /// Connections by the kind of their key exchange.
-    key_exchange: KindCounts,
-    /// Servers by the best kind of key exchange that they chose.
-    servers_by_key_exchange: KindCounts,
-    certificates: usize,
-    ssh_servers: usize,
-    ssh_clients: usize,
-    /// SSH connections by the kind of their key exchange.
-    ssh_key_exchange: KindCounts,
-    left_out: LeftOut,
-}
-
-/// A count, and the times of the earliest and of the latest event.
+/// A value, how often it was seen, and when.
 #[derive(Serialize)]
 struct Counted<T: Serialize> {
     #[serde(flatten)]
     value: T,
-    count: u64,
-    first: Timestamp,
-    last: Timestamp,
+    #[serde(flatten)]
+    seen: Seen,
 }
 
 fn counted<T: Serialize>(value: T, seen: &Seen) -> Counted<T> {
-    let Seen { count, first, last } = *seen;
-    Counted { value, count, first, last }
-}
-
-#[derive(Serialize)]
-struct ServerLine<'a> {
-    event: &'static str,
-    ip: IpAddr,
-    port: u16,
-    transport: &'static str,
-    names: Vec<&'a str>,
-    names_left_out: u64,
-    problems: Vec<&'static str>,
-    hello_retry_requests: u64,
-    tls: Vec<Counted<Chosen>>,
-    certificates: Vec<Counted<CertificateRow<'a>>>,
-    ssh: Vec<Counted<&'a SshChoice>>,
-    ssh_offered: Vec<Counted<&'a SshOffer>>,
-    weak_ssh: Vec<WeakSsh>,
-}
-
-/// A weak method of SSH.
-#[derive(Serialize)]
-struct WeakSsh {
-    method: &'static str,
-    weakness: &'static str,
-    source: &'static str,
-    /// Whether client and server agreed on it; otherwise it was only offered.
-    agreed: bool,
-}
-
-impl WeakSsh {
-    fn all(methods: &BTreeSet<WeakMethod>, agreed: bool) -> impl Iterator<Item = Self> {
-        methods.iter().map(move |method| Self {
-            method: method.name,
-            weakness: method.weakness.name(),
-            source: method.source,
-            agreed,
-        })
-    }
-}
-
-/// What a server chose.
-#[derive(Serialize)]
-struct Chosen {
-    transport: &'static str,
-    version: String,
-    cipher_suite: String,
-    group: Option<String>,
-    key_exchange: Option<&'static str>,
-    forward_secrecy: Option<bool>,
-}
-
-#[derive(Serialize)]
-struct ClientLine<'a> {
-    event: &'static str,
-    ip: IpAddr,
-    problems: Vec<&'static str>,
-    /// Number of ClientHellos.
-    hellos: u64,
-    versions: Vec<Counted<Name>>,
-    cipher_suites: Vec<Counted<Name>>,
-    groups: Vec<Counted<Name>>,
-    key_shares: Vec<Counted<Name>>,
-    signature_algorithms: Vec<Counted<Name>>,
-    /// What its servers chose.
-    tls: Vec<Counted<Chosen>>,
-    ssh: Vec<Counted<&'a SshChoice>>,
-    ssh_offered: Vec<Counted<&'a SshOffer>>,
-    weak_ssh: Vec<WeakSsh>,
-}
-
-#[derive(Serialize)]
-struct Name {
-    name: String,
+    Counted { value, seen: *seen }
 }
 
 /// Writes the totals, then a line for each server and client. `captures`: number of captures.
@@ -136,32 +40,28 @@ pub(crate) fn write(
     summary: &Summary<'_>,
     captures: u64,
 ) -> io::Result<()> {
-    write_line(out, &totals(inventory, summary, captures))?;
+    write_json_line(out, "inventory", totals(inventory, summary, captures))?;
     for server in &summary.servers {
-        write_line(out, &server_line(server))?;
+        write_json_line(out, "inventory_server", server_line(server))?;
     }
     for client in &summary.clients {
-        write_line(out, &client_line(client))?;
+        write_json_line(out, "inventory_client", client_line(client))?;
     }
     Ok(())
 }
 
-fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, line)?;
-    out.write_all(b"\n")
-}
-
-fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals {
+fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> impl Serialize {
     let span = inventory.span();
-    Totals {
-        event: "inventory",
-        captures,
+    object! {
+        captures: captures,
         first: span.map(|seen| seen.first),
         last: span.map(|seen| seen.last),
         tls_servers: summary.tls_servers(),
-        tls_clients: summary.tls_clients().count() as u64,
+        tls_clients: summary.tls_clients().count(),
         tls_connections: summary.connections.total(),
+        // Connections by the kind of their key exchange.
         key_exchange: summary.connections,
+        // Servers by the best kind of key exchange that they chose.
         servers_by_key_exchange: summary.best,
         certificates: inventory.certificates(),
         ssh_servers: summary.servers.iter().filter(|judged| !judged.server.ssh_offered.is_empty()).count(),
@@ -171,11 +71,13 @@ fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals
     }
 }
 
-fn server_line<'a>(judged: &'a JudgedServer<'a>) -> ServerLine<'a> {
+fn server_line<'a>(judged: &'a JudgedServer<'a>) -> impl Serialize + 'a {
     let certificates = judged.server.certificates.iter();
-    let certificates = certificates.map(|(found, seen)| counted(CertificateRow::new(found), seen));
-    ServerLine {
-        event: "inventory_server",
+    let certificates: Vec<_> =
+        certificates.map(|(found, seen)| counted(certificate_row(found), seen)).collect();
+    let (agreed, offered) = (&judged.problems.weak_ssh, &judged.problems.weak_ssh_offered);
+    let weak_ssh = weak_methods(agreed, true).chain(weak_methods(offered, false));
+    object! {
         ip: judged.place.address.ip(),
         port: judged.place.address.port(),
         transport: if judged.place.is_udp { "udp" } else { "tcp" },
@@ -184,23 +86,57 @@ fn server_line<'a>(judged: &'a JudgedServer<'a>) -> ServerLine<'a> {
         problems: judged.problems.names(),
         hello_retry_requests: judged.server.retries,
         tls: chosen(&judged.server.tls),
-        certificates: certificates.collect(),
+        certificates: certificates,
         ssh: shared(&judged.server.ssh),
         ssh_offered: shared(&judged.server.ssh_offered),
-        weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, true)
-            .chain(WeakSsh::all(&judged.problems.weak_ssh_offered, false))
-            .collect(),
+        weak_ssh: weak_ssh.collect::<Vec<_>>(),
     }
 }
 
+/// A certificate in the chain of a server.
+fn certificate_row(found: &ServerCertificate) -> impl Serialize {
+    let fields = found.certificate.fields();
+    let names = fields.and_then(|fields| fields.alternative_names.as_ref());
+    object! {
+        sha256: sha256_of(&found.certificate),
+        sha1: HexDigits(found.certificate.sha1()).to_string(),
+        // Whether it is the one of the server itself.
+        own: found.is_own,
+        serial: fields.and_then(|fields| fields.serial.as_deref()),
+        subject: fields.and_then(|fields| fields.subject.as_deref()),
+        issuer: fields.and_then(|fields| fields.issuer.as_deref()),
+        // Names of subjectAltName; the first ones if it has many.
+        names: names.iter().flat_map(|names| &*names.names).map(ToString::to_string).collect::<Vec<_>>(),
+        ca: fields.and_then(|fields| fields.is_ca),
+        self_issued: fields.map(|fields| fields.is_self_issued),
+        not_before: fields.map(|fields| fields.not_before.to_string()),
+        not_after: fields.map(|fields| fields.not_after.to_string()),
+        key: fields.and_then(|fields| fields.key.as_deref()),
+        key_bits: fields.and_then(|fields| fields.key_bits),
+        signature_algorithm: fields.and_then(|fields| fields.signature_algorithm.as_deref()),
+    }
+}
+
+/// Weak methods of SSH. `agreed`: whether client and server agreed on them; otherwise they were only offered.
+fn weak_methods(methods: &BTreeSet<WeakMethod>, agreed: bool) -> impl Iterator<Item = impl Serialize> {
+    methods.iter().map(move |method| {
+        object! {
+            method: method.name,
+            weakness: method.weakness.name(),
+            source: method.source,
+            agreed: agreed,
+        }
+    })
+}
+
 /// What servers chose, the highest version first.
-fn chosen(choices: &SeenList<TlsChoice>) -> Vec<Counted<Chosen>> {
+fn chosen(choices: &SeenList<TlsChoice>) -> Vec<Counted<impl Serialize>> {
     let mut rows: Vec<_> = choices.iter().collect();
     rows.sort_by_key(|(chosen, _)| {
         (Reverse(chosen.version.rank()), chosen.cipher_suite, chosen.group.map(key_exchange_name))
     });
     let chosen = rows.into_iter().map(|(chosen, seen)| {
-        let chosen = Chosen {
+        let chosen = object! {
             transport: chosen.transport.name(),
             version: version_name(chosen.version),
             cipher_suite: suite_name(chosen.cipher_suite),
@@ -213,22 +149,23 @@ fn chosen(choices: &SeenList<TlsChoice>) -> Vec<Counted<Chosen>> {
     chosen.collect()
 }
 
-fn client_line<'a>(judged: &'a JudgedClient<'a>) -> ClientLine<'a> {
+fn client_line<'a>(judged: &'a JudgedClient<'a>) -> impl Serialize + 'a {
     let offers = &judged.client.tls;
-    ClientLine {
-        event: "inventory_client",
+    object! {
         ip: judged.address,
         problems: judged.problems.names(),
+        // Number of ClientHellos.
         hellos: offers.total().map_or(0, |seen| seen.count),
         versions: names(offers, |offer| &offer.versions, |number| version_name(Version(number))),
         cipher_suites: names(offers, |offer| &offer.cipher_suites, suite_name),
         groups: names(offers, |offer| &offer.groups, group_name),
         key_shares: names(offers, |offer| &offer.key_shares, group_name),
         signature_algorithms: names(offers, |offer| &offer.signature_algorithms, scheme_name),
+        // What its servers chose.
         tls: chosen(&judged.client.chosen),
         ssh: shared(&judged.client.ssh),
         ssh_offered: shared(&judged.client.ssh_offered),
-        weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, false).collect(),
+        weak_ssh: weak_methods(&judged.problems.weak_ssh, false).collect::<Vec<_>>(),
     }
 }
 
@@ -237,7 +174,7 @@ fn names(
     offers: &SeenList<Arc<TlsOffer>>,
     list: impl Fn(&TlsOffer) -> &[u16],
     name: impl Fn(u16) -> String,
-) -> Vec<Counted<Name>> {
+) -> Vec<Counted<impl Serialize>> {
     let mut numbers: BTreeMap<u16, Seen> = BTreeMap::new();
     for (offer, seen) in offers.iter() {
         let mut own = list(offer).to_vec();
@@ -248,7 +185,7 @@ fn names(
             numbers.entry(number).and_modify(|known| known.add(seen)).or_insert(*seen);
         }
     }
-    numbers.into_iter().map(|(number, seen)| counted(Name { name: name(number) }, &seen)).collect()
+    numbers.into_iter().map(|(number, seen)| counted(object! { name: name(number) }, &seen)).collect()
 }
 
 fn shared<T: Serialize>(values: &SeenList<Arc<T>>) -> Vec<Counted<&T>> {

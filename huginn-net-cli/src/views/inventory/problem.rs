@@ -8,8 +8,9 @@ use huginn_net::ssh::strength::{MethodWeakness, WeakMethod};
 use huginn_net::tls::Version;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, deprecated_by, weaknesses};
 
-use super::{CertificateProblem, Client, Server};
+use super::certificate::CertificateProblem;
 use crate::limits::SHOWN_WEAK_METHODS;
+use crate::views::store::cryptography::{Client, Server};
 
 /// What a server negotiated, or a client offered, that standards advise against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,10 +9,11 @@ use huginn_net::tls::{Certificate, KeyExchange, Version, names};
 use serde::Serialize;
 
 use super::problem::Problems;
-use super::{Client, Inventory, NamesOf, Place, Seen, Server, SshChoice, TlsChoice};
+use crate::views::store::bounded::{Seen, increment};
+use crate::views::store::cryptography::{Client, Inventory, NamesOf, Place, Server, SshChoice, TlsChoice};
 
 /// Servers and clients with their problems, and totals.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Summary<'a> {
     /// By address.
     pub(crate) servers: Vec<JudgedServer<'a>>,
@@ -122,26 +123,14 @@ impl<'a> Summary<'a> {
             client,
             problems: Problems::of_client(client),
         });
-        let mut summary = Self {
-            servers: servers.collect(),
-            clients: clients.collect(),
-            connections: KindCounts::default(),
-            best: KindCounts::default(),
-            ssh_connections: KindCounts::default(),
-            ssh_key_exchanges: Vec::new(),
-            weak_ssh: BTreeMap::new(),
-            key_exchanges: Vec::new(),
-            versions: Vec::new(),
-            weak: BTreeMap::new(),
-            no_forward_secrecy: 0,
-        };
+        let mut summary = Self { servers: servers.collect(), clients: clients.collect(), ..Self::default() };
         summary.count();
         summary
     }
 
     fn count(&mut self) {
-        let [mut exchanges, mut ssh_exchanges] = [Usages::default(), Usages::default()];
-        let mut versions = Usages::default();
+        let [mut exchanges, mut ssh_exchanges] = [Usages(BTreeMap::new()), Usages(BTreeMap::new())];
+        let mut versions = Usages(BTreeMap::new());
         for JudgedServer { server, problems, .. } in &self.servers {
             let chosen = server.tls.iter();
             for (choice, seen) in server.tls.iter() {
@@ -160,21 +149,15 @@ impl<'a> Summary<'a> {
             let ssh = server.ssh.iter();
             ssh_exchanges
                 .add_server(ssh.filter_map(|(choice, seen)| Some((KeyExchangeName::of_ssh(choice)?, *seen))));
-            for method in &problems.weak_ssh {
-                let count = self.weak_ssh.entry(*method).or_default();
-                *count = count.saturating_add(1);
-            }
-            for weakness in &problems.weak {
-                let count = self.weak.entry(*weakness).or_default();
-                *count = count.saturating_add(1);
-            }
+            problems.weak_ssh.iter().for_each(|method| increment(self.weak_ssh.entry(*method).or_default()));
+            problems.weak.iter().for_each(|weakness| increment(self.weak.entry(*weakness).or_default()));
             self.no_forward_secrecy =
                 self.no_forward_secrecy.saturating_add(u64::from(problems.no_forward_secrecy));
         }
         self.key_exchanges = exchanges.most_frequent_first();
         self.ssh_key_exchanges = ssh_exchanges.most_frequent_first();
-        self.versions = versions.0.into_iter().map(|(number, usage)| (Version(number), usage)).collect();
-        self.versions.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
+        let versions = versions.most_frequent_first().into_iter();
+        self.versions = versions.map(|(number, usage)| (Version(number), usage)).collect();
     }
 
     /// Number of servers that chose something in TLS.
@@ -189,13 +172,7 @@ impl<'a> Summary<'a> {
 
     /// Servers with problems, the worst first; among equal ones, those with most connections.
     pub(crate) fn worst_servers(&self) -> Vec<&JudgedServer<'a>> {
-        let ranked = self.servers.iter().filter_map(|judged| {
-            let connections = judged.server.total().map_or(0, |seen| seen.count);
-            Some((judged.problems.rank()?, std::cmp::Reverse(connections), judged))
-        });
-        let mut ranked: Vec<_> = ranked.collect();
-        ranked.sort_by_key(|(rank, connections, _)| (*rank, *connections));
-        ranked.into_iter().map(|(_, _, judged)| judged).collect()
+        worst(&self.servers, |judged| (&judged.problems, judged.server.total()))
     }
 
     /// The own certificates of servers, those whose validity ends first before others, each with when it was seen and the number of
@@ -216,25 +193,23 @@ impl<'a> Summary<'a> {
 
     /// Clients with problems, in the same order.
     pub(crate) fn worst_clients(&self) -> Vec<&JudgedClient<'a>> {
-        let ranked = self.clients.iter().filter_map(|judged| {
-            let hellos = judged.client.total().map_or(0, |seen| seen.count);
-            Some((judged.problems.rank()?, std::cmp::Reverse(hellos), judged))
-        });
-        let mut ranked: Vec<_> = ranked.collect();
-        ranked.sort_by_key(|(rank, hellos, _)| (*rank, *hellos));
-        ranked.into_iter().map(|(_, _, judged)| judged).collect()
+        worst(&self.clients, |judged| (&judged.problems, judged.client.total()))
     }
+}
+
+/// Hosts with problems, the worst first; among equal ones, those seen most often.
+fn worst<H>(hosts: &[H], judge: impl Fn(&H) -> (&Problems, Option<Seen>)) -> Vec<&H> {
+    let ranked = hosts.iter().filter_map(|host| {
+        let (problems, seen) = judge(host);
+        Some(((problems.rank()?, std::cmp::Reverse(seen.map_or(0, |seen| seen.count))), host))
+    });
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, host)| host).collect()
 }
 
 /// Values with the number of servers and connections.
-#[derive(Debug)]
 struct Usages<K>(BTreeMap<K, Usage>);
-
-impl<K> Default for Usages<K> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
 
 impl<K: Ord + Clone> Usages<K> {
     fn most_frequent_first(self) -> Vec<(K, Usage)> {

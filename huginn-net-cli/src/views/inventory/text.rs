@@ -7,12 +7,15 @@ use huginn_net::core::{Amount, Printable};
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
 
+use super::Summary;
+use super::certificate::CertificateProblem;
 use super::problem::{Problems, method_text, worst_methods};
 use super::summary::{KeyExchangeName, Usage, version_name};
-use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Seen, Summary};
 use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_CERTIFICATES, SHOWN_KEY_EXCHANGES};
 use crate::output::Zone;
-use crate::views::columns::{Layout, Table, wrapped};
+use crate::views::columns::{Layout, Table, wrapped, write_more};
+use crate::views::store::bounded::Seen;
+use crate::views::store::cryptography::{Inventory, LeftOut, NamesOf};
 
 /// Width of the column of titles.
 const TITLE_WIDTH: usize = 13;
@@ -23,8 +26,6 @@ const METHOD_WIDTH: usize = 64;
 /// Length of the subject of a certificate in a table, in characters.
 const SUBJECT_WIDTH: usize = 40;
 
-const SERVER_HEADINGS: [&str; 5] = ["server", "name", "problems", "seen", "from, to"];
-const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "from, to"];
 /// Columns from which on the names of servers have room.
 const NAME_COLUMNS: u16 = 100;
 
@@ -45,12 +46,20 @@ pub(crate) fn write(
             writeln!(out, "{:TITLE_WIDTH$}{line}", if n == 0 { title } else { "" })?;
         }
     }
-    let connections = (summary.connections.total(), summary.ssh_connections.total());
-    write_key_exchanges(out, "TLS key exchange", &summary.key_exchanges, connections.0, width)?;
-    write_key_exchanges(out, "SSH key exchange", &summary.ssh_key_exchanges, connections.1, width)?;
-    write_servers(out, summary, top, width, zone)?;
-    write_certificates(out, summary, width, zone)?;
-    write_clients(out, summary, top, width, zone)
+    let mut page = Page { out, width, zone };
+    page.key_exchanges("TLS key exchange", &summary.key_exchanges, summary.connections.total())?;
+    page.key_exchanges("SSH key exchange", &summary.ssh_key_exchanges, summary.ssh_connections.total())?;
+    let is_narrow = width.is_some_and(|width| width < NAME_COLUMNS);
+    let servers = summary.worst_servers();
+    page.problems("Server", top, &servers, summary.servers.len(), |judged| {
+        let name = if is_narrow { String::new() } else { name_cell(judged.names) };
+        ([judged.place.to_string(), name, judged.problems.to_string()], judged.server.total())
+    })?;
+    page.certificates(summary)?;
+    page.problems("Client", top, &summary.worst_clients(), summary.clients.len(), |judged| {
+        let cells = [judged.address.to_string(), String::new(), judged.problems.to_string()];
+        (cells, judged.client.total())
+    })
 }
 
 /// What the inventory says: titles with sentences. A sentence without a title belongs to the title before.
@@ -198,118 +207,90 @@ fn left_out_sentence(left_out: LeftOut) -> Option<String> {
     (hosts > 0 || values > 0).then_some(sentence)
 }
 
-fn write_key_exchanges(
-    out: &mut impl Write,
-    heading: &'static str,
-    key_exchanges: &[(KeyExchangeName, Usage)],
-    total: u64,
-    width: Option<u16>,
-) -> io::Result<()> {
-    if key_exchanges.is_empty() {
-        return Ok(());
-    }
-    let mut table = Table::new(&[heading, "kind", "servers", "connections", ""]);
-    for (exchange, usage) in key_exchanges.iter().take(SHOWN_KEY_EXCHANGES) {
-        table.add_row(vec![
-            method_cell(&exchange.name),
-            exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-"),
-            usage.servers.to_string(),
-            usage.connections.to_string(),
-            percent(usage.connections, total),
-        ]);
-    }
-    writeln!(out)?;
-    table.write(out, Layout { whole: &[0], numbers: &[2, 3, 4] }, width)?;
-    write_more(out, key_exchanges.len().saturating_sub(SHOWN_KEY_EXCHANGES))
+/// The cells of a key exchange: its name, its kind, servers, connections and their share.
+pub(crate) fn key_exchange_cells((exchange, usage): &(KeyExchangeName, Usage), total: u64) -> [String; 5] {
+    [
+        method_cell(&exchange.name),
+        exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-"),
+        usage.servers.to_string(),
+        usage.connections.to_string(),
+        percent(usage.connections, total),
+    ]
 }
 
-fn write_servers(
-    out: &mut impl Write,
-    summary: &Summary<'_>,
-    top: usize,
+/// Where tables are written.
+struct Page<'a, W> {
+    out: &'a mut W,
     width: Option<u16>,
-    zone: &Zone,
-) -> io::Result<()> {
-    let servers = summary.worst_servers();
-    let rows = servers.iter().take(top).map(|judged| {
-        let [count, days] = seen_cells(judged.server.total(), zone);
-        let is_narrow = width.is_some_and(|width| width < NAME_COLUMNS);
-        let name = if is_narrow { String::new() } else { name_cell(judged.names) };
-        vec![judged.place.to_string(), name, judged.problems.to_string(), count, days]
-    });
-    let [bad, all] = [servers.len(), summary.servers.len()];
-    let layout = Layout { whole: &[0, 4], numbers: &[3] };
-    write_problems(out, ("Servers", bad, all), &SERVER_HEADINGS, rows, layout, width)
+    zone: &'a Zone,
 }
 
-fn write_clients(
-    out: &mut impl Write,
-    summary: &Summary<'_>,
-    top: usize,
-    width: Option<u16>,
-    zone: &Zone,
-) -> io::Result<()> {
-    let clients = summary.worst_clients();
-    let rows = clients.iter().take(top).map(|judged| {
-        let [count, days] = seen_cells(judged.client.total(), zone);
-        vec![judged.address.to_string(), judged.problems.to_string(), count, days]
-    });
-    let [bad, all] = [clients.len(), summary.clients.len()];
-    let layout = Layout { whole: &[0, 3], numbers: &[2] };
-    write_problems(out, ("Clients", bad, all), &CLIENT_HEADINGS, rows, layout, width)
-}
+impl<W: Write> Page<'_, W> {
+    fn key_exchanges(
+        &mut self,
+        heading: &str,
+        all: &[(KeyExchangeName, Usage)],
+        total: u64,
+    ) -> io::Result<()> {
+        let mut table = Table::new(&[heading, "kind", "servers", "connections", ""]);
+        let shown = all.iter().take(SHOWN_KEY_EXCHANGES);
+        shown.for_each(|exchange| table.add_row(key_exchange_cells(exchange, total).into()));
+        let layout = Layout { whole: &[0], numbers: &[2, 3, 4] };
+        self.table("", table, layout, all.len().saturating_sub(SHOWN_KEY_EXCHANGES))
+    }
 
-/// Writes the certificates of servers whose validity ends first.
-fn write_certificates(
-    out: &mut impl Write,
-    summary: &Summary<'_>,
-    width: Option<u16>,
-    zone: &Zone,
-) -> io::Result<()> {
-    let certificates = summary.certificates_by_end();
-    if certificates.is_empty() {
-        return Ok(());
+    /// Writes the first hosts that have problems. `cells`: place, name and problems, and how often it was seen.
+    fn problems<H>(
+        &mut self,
+        kind: &str,
+        top: usize,
+        bad: &[&H],
+        all: usize,
+        cells: impl Fn(&H) -> ([String; 3], Option<Seen>),
+    ) -> io::Result<()> {
+        // The column of names is hidden if it is empty.
+        let mut table = Table::new(&[&kind.to_lowercase(), "name", "problems", "seen", "from, to"]);
+        for host in bad.iter().take(top) {
+            let (cells, seen) = cells(host);
+            table.add_row(cells.into_iter().chain(seen_cells(seen, self.zone)).collect());
+        }
+        let heading = format!("{kind}s that need attention: {} of {all}\n", bad.len());
+        self.table(&heading, table, Layout { whole: &[0, 4], numbers: &[3] }, bad.len().saturating_sub(top))
     }
-    let mut table = Table::new(&["certificate", "key", "ends", "servers", "remarks"]);
-    for (certificate, seen, servers) in certificates.iter().take(SHOWN_CERTIFICATES) {
-        let Some(fields) = certificate.fields() else { continue };
-        let subject = fields.subject.as_deref().unwrap_or_default();
-        let mut remarks: Vec<&str> =
-            CertificateProblem::of(certificate, seen.last).map(CertificateProblem::text).collect();
-        remarks.extend(fields.is_self_issued.then_some("self-issued"));
-        let seconds = u64::try_from(fields.not_after.seconds()).unwrap_or(0);
-        table.add_row(vec![
-            cut(&Printable(subject).to_string(), SUBJECT_WIDTH),
-            fields.key.as_deref().unwrap_or_default().to_owned(),
-            day(zone, Timestamp::new(seconds, 0, 0)),
-            servers.to_string(),
-            remarks.join(", "),
-        ]);
-    }
-    writeln!(out, "\nCertificates of servers that end first")?;
-    table.write(out, Layout { whole: &[2], numbers: &[3] }, width)?;
-    write_more(out, certificates.len().saturating_sub(SHOWN_CERTIFICATES))
-}
 
-/// Writes a table with the first hosts that have problems: their kind, their number and that of all hosts. Writes nothing
-/// without problems.
-fn write_problems(
-    out: &mut impl Write,
-    (kind, bad, all): (&str, usize, usize),
-    headings: &[&'static str],
-    rows: impl ExactSizeIterator<Item = Vec<String>>,
-    layout: Layout<'_>,
-    width: Option<u16>,
-) -> io::Result<()> {
-    if bad == 0 {
-        return Ok(());
+    /// Writes the certificates of servers whose validity ends first.
+    fn certificates(&mut self, summary: &Summary<'_>) -> io::Result<()> {
+        let certificates = summary.certificates_by_end();
+        let mut table = Table::new(&["certificate", "key", "ends", "servers", "remarks"]);
+        for (certificate, seen, servers) in certificates.iter().take(SHOWN_CERTIFICATES) {
+            let Some(fields) = certificate.fields() else { continue };
+            let subject = fields.subject.as_deref().unwrap_or_default();
+            let mut remarks: Vec<&str> =
+                CertificateProblem::of(certificate, seen.last).map(CertificateProblem::text).collect();
+            remarks.extend(fields.is_self_issued.then_some("self-issued"));
+            let seconds = u64::try_from(fields.not_after.seconds()).unwrap_or(0);
+            table.add_row(vec![
+                cut(&Printable(subject).to_string(), SUBJECT_WIDTH),
+                fields.key.as_deref().unwrap_or_default().to_owned(),
+                day(self.zone, Timestamp::new(seconds, 0, 0)),
+                servers.to_string(),
+                remarks.join(", "),
+            ]);
+        }
+        let more = certificates.len().saturating_sub(SHOWN_CERTIFICATES);
+        let layout = Layout { whole: &[2], numbers: &[3] };
+        self.table("Certificates of servers that end first\n", table, layout, more)
     }
-    writeln!(out, "\n{kind} that need attention: {bad} of {all}")?;
-    let more = bad.saturating_sub(rows.len());
-    let mut table = Table::new(headings);
-    rows.for_each(|row| table.add_row(row));
-    table.write(out, layout, width)?;
-    write_more(out, more)
+
+    /// Writes a table below its heading, and the number of other rows; nothing without rows.
+    fn table(&mut self, heading: &str, table: Table, layout: Layout<'_>, more: usize) -> io::Result<()> {
+        if table.is_empty() && more == 0 {
+            return Ok(());
+        }
+        write!(self.out, "\n{heading}")?;
+        table.write(self.out, layout, self.width)?;
+        write_more(self.out, more as u64, "")
+    }
 }
 
 /// How often something was seen, and the days when it was first and last: one date, or two without the year of the second one
@@ -337,7 +318,7 @@ pub(crate) fn name_cell(names: NamesOf<'_>) -> String {
 }
 
 /// The name of a key exchange, which may come from the wire: printable, and cut.
-pub(crate) fn method_cell(name: &str) -> String {
+fn method_cell(name: &str) -> String {
     let start: String = name.chars().take(METHOD_WIDTH.saturating_add(1)).collect();
     cut(&Printable(&start).to_string(), METHOD_WIDTH)
 }
@@ -355,16 +336,12 @@ fn day(zone: &Zone, ts: Timestamp) -> String {
     zone.seconds(ts).to_string().chars().take(10).collect()
 }
 
-fn write_more(out: &mut impl Write, more: usize) -> io::Result<()> {
-    if more > 0 { writeln!(out, "and {more} more") } else { Ok(()) }
-}
-
 fn amount(count: u64, what: &str) -> String {
     Amount(count, what).to_string()
 }
 
 /// A share in whole percent. What is rounded to nothing or everything is not: `< 1 %`, `> 99 %`.
-pub(crate) fn percent(part: u64, all: u64) -> String {
+fn percent(part: u64, all: u64) -> String {
     let share = u128::from(part).saturating_mul(100);
     let rounded = share.saturating_add(u128::from(all / 2)).checked_div(u128::from(all)).unwrap_or(0);
     match rounded {

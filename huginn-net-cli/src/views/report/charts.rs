@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::output::Zone;
-use crate::views::overview::timeline::{GROUPS, Outside, Timeline, TimelineChart};
+use crate::views::store::timeline::{GROUPS, Outside, Timeline, TimelineChart};
 
 /// Colours of the groups, distinct for most kinds of colour blindness; the style of the page lightens them in the dark.
 const COLOURS: [RGBColor; GROUPS] = [

@@ -1,13 +1,13 @@
 //! The inventory of cryptography: sentences, key exchanges, and servers that need attention.
 
-use huginn_net::tls::strength::KeyExchangeKind;
 use maud::{Markup, html};
 
 use crate::limits::MAX_REPORT_ROWS;
 use crate::output::Zone;
 use crate::views::inventory::{
-    Inventory, JudgedServer, KeyExchangeName, Summary, Usage, method_cell, name_cell, percent, sentences,
+    JudgedServer, KeyExchangeName, Summary, Usage, key_exchange_cells, name_cell, sentences,
 };
+use crate::views::store::cryptography::Inventory;
 
 /// The section.
 pub(super) fn inventory(inventory: &Inventory, zone: &Zone) -> Markup {
@@ -33,12 +33,13 @@ fn key_exchanges(protocol: &str, id: &str, all: &[(KeyExchangeName, Usage)], tot
                         th scope="col" { "key exchange" } th scope="col" { "kind" }
                         th scope="col" { "servers" } th scope="col" { "connections" } th scope="col" { "share" }
                     } }
-                    tbody { @for (exchange, usage) in all.iter().take(MAX_REPORT_ROWS) { tr {
-                        td.value { (method_cell(&exchange.name)) }
-                        td { (exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-")) }
-                        td.number { (usage.servers) } td.number { (usage.connections) }
-                        td.number { (percent(usage.connections, total)) }
-                    } } }
+                    tbody { @for exchange in all.iter().take(MAX_REPORT_ROWS) {
+                        @let [name, kind, servers, connections, share] = key_exchange_cells(exchange, total);
+                        tr {
+                            td.value { (name) } td { (kind) }
+                            td.number { (servers) } td.number { (connections) } td.number { (share) }
+                        }
+                    } }
                 }
             }
         }

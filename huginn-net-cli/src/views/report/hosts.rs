@@ -9,20 +9,20 @@ use huginn_net::hosts::{Contradiction, HostProfile, JoinedHosts, Verdict};
 use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
-use super::activity::{Activity, HostActivity, Names, Step};
 use crate::limits::{
     MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_HOST_BYTES, MAX_REPORT_ITEMS, MAX_REPORT_ROW_BYTES,
     MAX_REPORT_ROWS, MAX_REPORT_SHOWN_NAMES,
 };
 use crate::output::Zone;
 use crate::views::hosts::HostRow;
-use crate::views::overview::{Overview, ValueKind};
+use crate::views::store::activity::{HostActivity, Names, Step};
+use crate::views::store::{Store, ValueKind};
 
 /// Hosts, each with its evidence. Equal texts are stored once: hosts refer to them by index.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct HostList {
     texts: Vec<String>,
-    hosts: Vec<HostEntry>,
+    pub(super) hosts: Vec<HostEntry>,
     /// Time that the steps of timelines count from, in milliseconds since the Unix epoch.
     base: i64,
     /// Name of the time zone.
@@ -35,36 +35,38 @@ pub(crate) struct HostList {
     /// Approximate length of the list as JSON, in bytes.
     #[serde(skip)]
     bytes: usize,
+    /// Number of hosts that there was no room for.
     #[serde(skip)]
-    left_out: usize,
+    pub(super) left_out: usize,
+    /// Number of listed hosts whose names, activity and timeline there was no room for.
     #[serde(skip)]
-    without_details: usize,
+    pub(super) without_details: usize,
+    /// Number of hosts with contradictions, those included that were left out.
     #[serde(skip)]
-    with_contradictions: usize,
+    pub(super) with_contradictions: usize,
     /// The first hosts with contradictions.
     #[serde(skip)]
-    contradictions: Vec<(IpAddr, Vec<Contradiction>)>,
-    /// Clients whose connections one device ends, each with a sentence.
+    pub(super) contradictions: Vec<(IpAddr, Vec<Contradiction>)>,
+    /// Clients whose connections one device ends, each with a sentence; at most 100.
     #[serde(skip)]
-    devices: Vec<(IpAddr, String)>,
+    pub(super) devices: Vec<(IpAddr, String)>,
 }
 
 /// Columns, contradictions and evidence, and details if there is room.
 #[derive(Debug, Serialize)]
-struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>);
+pub(super) struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>);
 
 /// Names that the host asked for and names that it was asked for, each followed by its count; the numbers of names and
 /// events that are left out; the activity; and seven numbers for each step of the timeline: milliseconds since the base,
 /// packet number, file, event, value, peer, and twice the port of the host, plus 1 for UDP.
 #[derive(Debug, Serialize)]
-struct Details(Vec<u64>, Vec<u64>, [u64; 3], String, Vec<i64>);
+pub(super) struct Details(Vec<u64>, Vec<u64>, [u64; 3], String, Vec<i64>);
 
 /// Where the activity of hosts comes from.
 #[derive(Clone, Copy)]
 pub(crate) struct HostSources<'a> {
     pub(crate) hosts: &'a JoinedHosts,
-    pub(crate) activity: &'a Activity,
-    pub(crate) overview: &'a Overview,
+    pub(crate) store: &'a Store,
     /// The first and the last second of the activity.
     pub(crate) span: Option<(u64, u64)>,
     /// Names a file by its index.
@@ -90,15 +92,17 @@ impl HostSources<'_> {
     /// those that asked for most names. Only the first hosts with tools precede all others: more of them would hide those.
     fn ranked(&self) -> Vec<&HostProfile> {
         let mismatching: HashSet<IpAddr> = self
-            .overview
-            .values(ValueKind::Mismatch)
+            .store
+            .values
+            .of(ValueKind::Mismatch)
             .top(usize::MAX)
             .iter()
             .flat_map(|(_, seen)| seen.addresses())
             .collect();
         let rare: HashSet<IpAddr> = self
-            .overview
-            .values(ValueKind::Ja4)
+            .store
+            .values
+            .of(ValueKind::Ja4)
             .rare(usize::MAX)
             .iter()
             .take_while(|(_, seen)| seen.hosts() == 1)
@@ -121,7 +125,7 @@ impl HostSources<'_> {
                 } else {
                     Rank::Other
                 };
-                let names = self.activity.of(host).map_or(0, |activity| activity.asked.len());
+                let names = self.store.activity.of(host).map_or(0, |activity| activity.asked.len());
                 ((rank, Reverse(names)), host)
             })
             .collect();
@@ -160,7 +164,7 @@ impl HostList {
             }
         }
         for (index, host) in ranked.into_iter().take(list.hosts.len()).enumerate() {
-            let Some(activity) = sources.activity.of(host) else { continue };
+            let Some(activity) = sources.store.activity.of(host) else { continue };
             if list.bytes >= MAX_REPORT_HOST_BYTES {
                 list.without_details = list.without_details.saturating_add(1);
                 continue;
@@ -263,36 +267,6 @@ impl HostList {
         self.texts.push(text.clone());
         self.indices.insert(text, index);
         index
-    }
-
-    /// Number of hosts in the list.
-    pub(super) fn len(&self) -> usize {
-        self.hosts.len()
-    }
-
-    /// Clients whose connections one device ends, each with a sentence; at most 100.
-    pub(super) fn devices(&self) -> &[(IpAddr, String)] {
-        &self.devices
-    }
-
-    /// Number of hosts that there was no room for.
-    pub(super) fn left_out(&self) -> usize {
-        self.left_out
-    }
-
-    /// Number of listed hosts whose names, activity and timeline there was no room for.
-    pub(super) fn without_details(&self) -> usize {
-        self.without_details
-    }
-
-    /// The first hosts with contradictions.
-    pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<Contradiction>)] {
-        &self.contradictions
-    }
-
-    /// Number of hosts with contradictions, those included that were left out.
-    pub(super) fn with_contradictions(&self) -> usize {
-        self.with_contradictions
     }
 }
 

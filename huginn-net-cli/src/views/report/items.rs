@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use huginn_net::alert::AlertKind;
 use huginn_net::core::Amount;
 
-use super::page::Report;
-use super::remarks::{Remark, RemarkList, Remarks};
+use super::hosts::HostList;
 use crate::limits::{MAX_REPORT_ITEMS, MAX_REPORT_RARE_ITEMS};
-use crate::views::alerts::Packets;
-use crate::views::overview::{SeenValue, ValueKind};
+use crate::views::store::remarks::{Remark, RemarkList};
+use crate::views::store::statement::Packets;
+use crate::views::store::{SeenValue, Store, ValueKind};
 
 /// A statement about a host.
 #[derive(Clone, Debug)]
@@ -24,15 +24,14 @@ pub(super) struct Item {
 }
 
 impl Item {
-    fn about(host: IpAddr) -> Self {
-        Self {
-            host,
-            reason: String::new(),
-            numbers: String::new(),
-            packets: None,
-            clients: Vec::new(),
-            has_more_clients: false,
-        }
+    fn new(host: IpAddr, reason: String, numbers: String) -> Self {
+        Self { host, reason, numbers, packets: None, clients: Vec::new(), has_more_clients: false }
+    }
+
+    /// A statement that the first event with a value shows.
+    fn of_value(seen: &SeenValue, reason: String, numbers: String) -> Self {
+        let packets = Some(Packets::one(seen.first.packet, seen.first.file));
+        Self { packets, ..Self::new(seen.first.client.ip(), reason, numbers) }
     }
 }
 
@@ -45,159 +44,106 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The first items. `more` names the others by their number; the table of hosts has them.
-    fn first(items: impl Iterator<Item = Item>, total: usize, more: impl Fn(u64) -> String) -> Self {
-        Self::cut(items.take(MAX_REPORT_ITEMS), total, more, "hosts")
-    }
-
-    /// Fewer items, since one host may have many. The section of rare values has the others.
-    fn first_rare(items: impl Iterator<Item = Item>, total: usize, more: impl Fn(u64) -> String) -> Self {
-        Self::cut(items.take(MAX_REPORT_RARE_ITEMS), total, more, "rare")
-    }
-
-    fn cut(
-        items: impl Iterator<Item = Item>,
-        total: usize,
-        more: impl Fn(u64) -> String,
-        section: &'static str,
-    ) -> Self {
-        let items: Vec<Item> = items.collect();
-        let left_out = total.saturating_sub(items.len());
-        Self { items, more: (left_out > 0).then(|| more(left_out as u64)), section }
+    /// The first items. `others` names those that are left out, which the table of hosts has.
+    fn new(items: impl Iterator<Item = Item>, total: usize, others: &str) -> Self {
+        let items: Vec<Item> = items.take(MAX_REPORT_ITEMS).collect();
+        let left_out = total.saturating_sub(items.len()) as u64;
+        let more = (left_out > 0).then(|| Amount(left_out, others).to_string());
+        Self { items, more, section: "hosts" }
     }
 }
 
 /// All items.
-pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
-    let remarks = report.remarks;
+pub(super) fn groups(store: &Store, hosts: &HostList) -> Vec<Group> {
+    let remarks = &store.remarks;
     vec![
-        of_certificates(&remarks.certificates, "more certificate(s) with a problem"),
-        failed_handshakes(remarks),
-        mismatches(report),
-        contradictions(report),
-        lone_clients(report, ValueKind::UserAgent, "User-Agent"),
-        lone_clients(report, ValueKind::Ja4, "TLS client"),
-        of_certificates(&remarks.self_issued, "more self-issued certificate(s) of servers on the Internet"),
-        of_certificates(
+        of_remarks(store, &remarks.certificates, "more certificate(s) with a problem"),
+        of_remarks(store, &remarks.failed_handshakes, "more kind(s) of failed handshakes"),
+        mismatches(store),
+        contradictions(store, hosts),
+        lone_clients(store, ValueKind::UserAgent, "User-Agent"),
+        lone_clients(store, ValueKind::Ja4, "TLS client"),
+        of_remarks(store, &remarks.self_issued, "more self-issued certificate(s) of servers on the Internet"),
+        of_remarks(
+            store,
             &remarks.self_issued_nearby,
             "more self-issued certificate(s) of servers in private networks",
         ),
-        devices(report),
+        devices(hosts),
     ]
 }
 
-/// Certificates, with the clients that they were sent to.
-fn of_certificates(list: &RemarkList, more: &str) -> Group {
-    let items = list.remarks.iter().map(|remark| Item {
-        numbers: numbers(Amount(remark.events, "handshake(s)").to_string(), remark),
-        ..item(remark)
-    });
-    let total = total(list.remarks.len(), list.left_out);
-    Group::first(items, total, |count| Amount(count, more).to_string())
-}
-
-/// Failed handshakes, with the number of all handshakes of the client and the server.
-fn failed_handshakes(remarks: &Remarks) -> Group {
-    let list = &remarks.failed_handshakes;
+/// Certificates with the clients that they were sent to, or failed handshakes with the number of all handshakes of the client
+/// and the server.
+fn of_remarks(store: &Store, list: &RemarkList, others: &str) -> Group {
     let items = list.remarks.iter().map(|remark| {
-        let count = match remarks.handshakes_of(remark) {
-            Some(counted) => format!("{} of {}", remark.events, Amount(counted.all, "handshake(s)")),
-            None => Amount(remark.events, "handshake(s)").to_string(),
+        let Remark { statement, clients, has_more_clients, .. } = remark;
+        let mut numbers = match store.remarks.handshakes_of(remark) {
+            Some(counted) => format!("{} of {}", statement.events, Amount(counted.all, "handshake(s)")),
+            None => Amount(statement.events, "handshake(s)").to_string(),
         };
-        Item { numbers: numbers(count, remark), ..item(remark) }
+        if statement.captures > 1 {
+            numbers.push_str(&format!(" in {} captures", statement.captures));
+        }
+        Item {
+            packets: Some(statement.packets.clone()),
+            clients: clients.clone(),
+            has_more_clients: *has_more_clients,
+            ..Item::new(statement.host, statement.reason.clone(), numbers)
+        }
     });
-    let total = total(list.remarks.len(), list.left_out);
-    Group::first(items, total, |count| Amount(count, "more kind(s) of failed handshakes").to_string())
-}
-
-fn item(remark: &Remark) -> Item {
-    let Remark { host, reason, packets, file, clients, has_more_clients, .. } = remark;
-    Item {
-        host: *host,
-        reason: reason.clone(),
-        numbers: String::new(),
-        packets: (!packets.is_empty()).then(|| Packets { numbers: packets.clone(), file: *file }),
-        clients: clients.clone(),
-        has_more_clients: *has_more_clients,
-    }
-}
-
-/// Numbers, and the number of captures if there are several.
-fn numbers(mut numbers: String, remark: &Remark) -> String {
-    if remark.captures > 1 {
-        numbers.push_str(&format!(" in {} captures", remark.captures));
-    }
-    numbers
-}
-
-fn total(listed: usize, left_out: u64) -> usize {
-    listed.saturating_add(usize::try_from(left_out).unwrap_or(usize::MAX))
+    let left_out = usize::try_from(list.left_out).unwrap_or(usize::MAX);
+    Group::new(items, list.remarks.len().saturating_add(left_out), others)
 }
 
 /// Requests that do not fit the browser that they claim, without those that alerts report as imitations.
-fn mismatches(report: &Report<'_>) -> Group {
-    let values = report.overview.values(ValueKind::Mismatch);
-    let mut shown = values.top(usize::MAX);
+fn mismatches(store: &Store) -> Group {
+    let mut shown = store.values.of(ValueKind::Mismatch).top(usize::MAX);
     shown.retain(|(reasons, _)| !reasons.starts_with("imitation: "));
-    let items = shown.iter().map(|(reasons, seen)| Item {
-        reason: (*reasons).to_owned(),
-        numbers: format!("{}, {}", Amount(seen.hosts() as u64, "host(s)"), Amount(seen.count, "event(s)")),
-        packets: place(seen),
-        ..Item::about(seen.first.client.ip())
+    let items = shown.iter().map(|(reasons, seen)| {
+        let (hosts, events) = (Amount(seen.hosts() as u64, "host(s)"), Amount(seen.count, "event(s)"));
+        Item::of_value(seen, (*reasons).to_owned(), format!("{hosts}, {events}"))
     });
-    Group::first(items, shown.len(), |more| Amount(more, "more kind(s) of mismatches").to_string())
+    Group::new(items, shown.len(), "more kind(s) of mismatches")
 }
 
 /// Contradictions of hosts that no alert reports.
-fn contradictions(report: &Report<'_>) -> Group {
+fn contradictions(store: &Store, hosts: &HostList) -> Group {
     let has_alert = |host| {
         let is_same = |kind| matches!(kind, AlertKind::Contradiction | AlertKind::Imitation);
-        report.alerts.of_host(host).any(|alert| is_same(alert.kind))
+        store.alerts.of_host(host).any(|alert| is_same(alert.kind))
     };
-    let hosts = report.hosts.contradictions();
-    let listed: Vec<_> = hosts.iter().filter(|(host, _)| !has_alert(*host)).collect();
-    let items = listed.iter().map(|(host, texts)| Item {
-        reason: texts.first().map(ToString::to_string).unwrap_or_default(),
-        numbers: Amount(texts.len() as u64, "contradiction(s) between layers").to_string(),
-        ..Item::about(*host)
+    let first = &hosts.contradictions;
+    let listed: Vec<_> = first.iter().filter(|(host, _)| !has_alert(*host)).collect();
+    let items = listed.iter().map(|(host, texts)| {
+        let reason = texts.first().map(ToString::to_string).unwrap_or_default();
+        Item::new(*host, reason, Amount(texts.len() as u64, "contradiction(s) between layers").to_string())
     });
-    let total = report.hosts.with_contradictions().saturating_sub(hosts.len()).saturating_add(listed.len());
-    Group::first(items, total, |more| {
-        format!("{} with contradictions between layers", Amount(more, "more host(s)"))
-    })
+    let total = hosts.with_contradictions.saturating_sub(first.len()).saturating_add(listed.len());
+    Group::new(items, total, "more host(s) with contradictions between layers")
 }
 
-/// TLS clients, and User-Agents without a name, that one host of several has.
-fn lone_clients(report: &Report<'_>, kind: ValueKind, title: &str) -> Group {
-    let values = report.overview.values(kind);
+/// TLS clients, and User-Agents without a name, that one host of several has: fewer of them, since one host may have many.
+fn lone_clients(store: &Store, kind: ValueKind, title: &str) -> Group {
+    let values = store.values.of(kind);
     let has_others = values.all_hosts() > 2;
-    let clients = values.rare(usize::MAX);
-    let is_odd = |seen: &SeenValue| kind == ValueKind::Ja4 || seen.name.is_none();
-    let lone: Vec<_> =
-        clients.iter().filter(|(_, seen)| seen.hosts() == 1 && has_others && is_odd(seen)).collect();
-    let items = lone.iter().map(|(value, seen)| Item {
-        reason: match &seen.name {
-            Some(name) => format!("alone has the {title} {value}, {name}"),
-            None => format!("alone has the {title} {value}, which has no name"),
-        },
-        numbers: Amount(seen.count, "event(s)").to_string(),
-        packets: place(seen),
-        ..Item::about(seen.first.client.ip())
+    let mut lone = values.rare(usize::MAX);
+    lone.retain(|(_, seen)| {
+        seen.hosts() == 1 && has_others && (kind == ValueKind::Ja4 || seen.name.is_none())
     });
-    Group::first_rare(items, lone.len(), |more| {
-        format!("{} of one host only", Amount(more, &format!("more {title}(s)")))
-    })
+    let items = lone.iter().map(|(value, seen)| {
+        let name = seen.name.as_deref().unwrap_or("which has no name");
+        let reason = format!("alone has the {title} {value}, {name}");
+        Item::of_value(seen, reason, Amount(seen.count, "event(s)").to_string())
+    });
+    let items = items.take(MAX_REPORT_RARE_ITEMS);
+    let group = Group::new(items, lone.len(), &format!("more {title}(s) of one host only"));
+    Group { section: "rare", ..group }
 }
 
 /// Clients whose connections one device ends.
-fn devices(report: &Report<'_>) -> Group {
-    let devices = report.hosts.devices();
-    let items = devices.iter().map(|(host, text)| Item { reason: text.clone(), ..Item::about(*host) });
-    Group::first(items, devices.len(), |more| {
-        format!("{} whose connections one device ends", Amount(more, "more client(s)"))
-    })
-}
-
-fn place(seen: &SeenValue) -> Option<Packets> {
-    seen.first.file.map(|file| Packets::one(seen.first.packet, file))
+fn devices(hosts: &HostList) -> Group {
+    let devices = &hosts.devices;
+    let items = devices.iter().map(|(host, text)| Item::new(*host, text.clone(), String::new()));
+    Group::new(items, devices.len(), "more client(s) whose connections one device ends")
 }

@@ -1,17 +1,13 @@
 //! A report as one HTML page that loads nothing.
 
-mod activity;
 mod charts;
 mod cryptography;
 mod hosts;
 mod items;
 mod page;
-mod remarks;
 mod security;
 mod shell;
 
-pub(crate) use self::activity::Activity;
 pub(crate) use self::hosts::{HostList, HostSources};
 pub(crate) use self::page::{Report, write};
-pub(crate) use self::remarks::Remarks;
 pub(crate) use self::shell::file_arguments;

@@ -8,15 +8,15 @@ use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{HostList, Remarks, charts, cryptography, items, security};
+use super::{HostList, charts, cryptography, items, security};
 use crate::blind_spots::LocatedSpot;
 use crate::limits::{MAX_REPORT_ALERTS, MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::output::last_boundary;
-use crate::views::alerts::{AlertList, Packets, RankedAlert};
-use crate::views::inventory::Inventory;
-use crate::views::overview::timeline::Timeline;
-use crate::views::overview::{Overview, SeenValue, ValueKind};
+use crate::views::encoding::percent_encoded;
+use crate::views::store::alerts::RankedAlert;
+use crate::views::store::statement::{Packets, Statement};
+use crate::views::store::{SeenValue, Store, ValueKind};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -43,11 +43,7 @@ pub(crate) struct Report<'a> {
     pub(crate) span: Option<(Timestamp, Timestamp)>,
     /// Whether SIGINT ended the analysis.
     pub(crate) is_cut: bool,
-    pub(crate) overview: &'a Overview,
-    pub(crate) timeline: &'a Timeline,
-    pub(crate) inventory: &'a Inventory,
-    pub(crate) alerts: &'a AlertList,
-    pub(crate) remarks: &'a Remarks,
+    pub(crate) store: &'a Store,
     /// The folder of all captures with the separator after it; empty if they have none in common.
     pub(crate) folder: &'a str,
     /// Names a file below that folder by its index.
@@ -174,7 +170,7 @@ impl Report<'_> {
                 (self.bars(ValueKind::TlsVersion))
                 (self.cipher_bars())
             }))
-            (section("cryptography", &cryptography::inventory(self.inventory, self.zone)))
+            (section("cryptography", &cryptography::inventory(&self.store.cryptography, self.zone)))
             (section("blind-spots", &self.blind_spots()))
         }
     }
@@ -183,7 +179,7 @@ impl Report<'_> {
     fn stands_out(&self) -> Markup {
         html! {
             (self.strip())
-            @if let Some(chart) = charts::timeline(self.timeline, self.zone) { (chart) }
+            @if let Some(chart) = charts::timeline(&self.store.timeline, self.zone) { (chart) }
             (self.alert_list())
             (self.remark_list())
         }
@@ -191,13 +187,13 @@ impl Report<'_> {
 
     /// What was read, and what was not seen, in one line.
     fn strip(&self) -> Markup {
-        let handshakes = self.remarks.handshakes;
+        let handshakes = self.store.remarks.handshakes;
         let counts = [
             (self.captures as u64, "capture(s)"),
             (self.networks as u64, "network(s)"),
             (self.packets, "packet(s)"),
             (self.flows, "flow(s)"),
-            (self.overview.hosts().0 as u64, "host(s)"),
+            (self.store.hosts.count().0 as u64, "host(s)"),
             (handshakes.all, "TLS handshake(s)"),
             (handshakes.failed, "failed TLS handshake(s)"),
         ];
@@ -208,12 +204,12 @@ impl Report<'_> {
                     a href="#blind-spots" { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic not used" }
                 }
             }
-            @if self.overview.events() == 0 { p.warning { "No events: see " a href="#blind-spots" { "blind spots" } } }
+            @if self.store.events == 0 { p.warning { "No events: see " a href="#blind-spots" { "blind spots" } } }
         }
     }
 
     fn alert_list(&self) -> Markup {
-        let ranked = self.alerts.ranked();
+        let ranked = self.store.alerts.ranked();
         let more = ranked.len().saturating_sub(MAX_REPORT_ALERTS) as u64;
         html! {
             h3 { "Alerts" }
@@ -221,7 +217,7 @@ impl Report<'_> {
                 ul.findings #items {
                     @for alert in ranked.iter().take(MAX_REPORT_ALERTS) { (self.alert(alert)) }
                     @if more > 0 { li.more { span {} span { (count_of(more, "more alert(s)")) ": " code { "huginn-net findings" } " lists them" } } }
-                    @if self.alerts.left_out() > 0 { li.more { span {} span { (count_of(self.alerts.left_out(), "more report(s) of alerts")) " that there was no room for" } } }
+                    @if self.store.alerts.left_out() > 0 { li.more { span {} span { (count_of(self.store.alerts.left_out(), "more report(s) of alerts")) " that there was no room for" } } }
                 }
             }
         }
@@ -229,14 +225,15 @@ impl Report<'_> {
 
     fn alert(&self, RankedAlert { alert, others }: &RankedAlert<'_>) -> Markup {
         let (severity, numbers) = (alert.severity.name(), alert.numbers());
+        let Statement { host, reason, packets, .. } = &alert.statement;
         html! {
             li {
                 strong class={ "severity " (severity) } { (severity) }
                 span {
-                    a href={ "#host=" (alert.host) } { (alert.host) } " " strong { (alert.kind.title()) } ": " (alert.reason)
+                    a href={ "#host=" (host) } { (host) } " " strong { (alert.kind.title()) } ": " (reason)
                     @if !numbers.is_empty() { " (" (numbers) ")" }
                     @if *others > 0 { span.dim { " and " (count_of(*others, "other(s)")) } }
-                    (self.evidence(&alert.packets, &alert.filter))
+                    (self.evidence(packets, &alert.filter))
                 }
             }
         }
@@ -251,7 +248,7 @@ impl Report<'_> {
     }
 
     fn remark_list(&self) -> Markup {
-        let groups = items::groups(self);
+        let groups = items::groups(self.store, self.hosts);
         html! {
             @if groups.iter().any(|group| !group.items.is_empty()) {
                 h3 { "Remarks" }
@@ -296,15 +293,15 @@ impl Report<'_> {
                 input #host-filter type="search" autocomplete="off" spellcheck="false" placeholder="name, SNI, JA4, User-Agent, address …";
                 " " output #host-count for="host-filter" {}
             }
-            @if self.hosts.left_out() > 0 {
+            @if self.hosts.left_out > 0 {
                 p.warning {
-                    "The table has " (self.hosts.len()) " of " (hosts) " hosts: those with tools first, then those with contradictions or mismatches, with a rare TLS client, and with most names. "
+                    "The table has " (self.hosts.hosts.len()) " of " (hosts) " hosts: those with tools first, then those with contradictions or mismatches, with a rare TLS client, and with most names. "
                     "All other sections count all hosts; "
                     code { "huginn-net pcap --summary --merge --format json" } " lists them."
                 }
             }
-            @if self.hosts.without_details() > 0 {
-                p.warning { "The page has no room for the names, activity and timeline of " (count_of(self.hosts.without_details() as u64, "host(s)")) ", the last of the table." }
+            @if self.hosts.without_details > 0 {
+                p.warning { "The page has no room for the names, activity and timeline of " (count_of(self.hosts.without_details as u64, "host(s)")) ", the last of the table." }
             }
             @if not_counted > 0 {
                 p.warning { "The limit of hosts was reached: " (not_counted) " more were not kept." }
@@ -323,7 +320,7 @@ impl Report<'_> {
 
     /// The most frequent values as bars.
     fn bars(&self, kind: ValueKind) -> Markup {
-        let rows = self.overview.values(kind).top(MAX_REPORT_BARS);
+        let rows = self.store.values.of(kind).top(MAX_REPORT_BARS);
         let rows: Vec<_> =
             rows.into_iter().map(|(name, seen)| (name.to_owned(), seen.hosts() as u64)).collect();
         labelled_bars(kind, &rows)
@@ -331,7 +328,7 @@ impl Report<'_> {
 
     fn cipher_bars(&self) -> Markup {
         let kind = ValueKind::TlsCipher;
-        let rows = self.overview.values(kind).top(MAX_REPORT_BARS);
+        let rows = self.store.values.of(kind).top(MAX_REPORT_BARS);
         let name = |number: &str| u16::from_str_radix(number, 16).ok().and_then(cipher_suite);
         let rows: Vec<_> = rows
             .into_iter()
@@ -342,13 +339,13 @@ impl Report<'_> {
 
     /// A table of values, behind a line to open if there is one.
     fn more(&self, kind: ValueKind, order: Order) -> Markup {
-        let count = self.overview.values(kind).len();
+        let count = self.store.values.of(kind).len();
         let rarest = if order == Order::FewestHostsFirst { ", the rarest first" } else { "" };
         html! { @if count > 0 { details { summary { (kind.title()) ": " (count) (rarest) } (self.table(kind, order)) } } }
     }
 
     fn table(&self, kind: ValueKind, order: Order) -> Markup {
-        let values = self.overview.values(kind);
+        let values = self.store.values.of(kind);
         let rows = match order {
             Order::MostHostsFirst => values.top(MAX_REPORT_ROWS),
             Order::FewestHostsFirst => values.rare(MAX_REPORT_ROWS),
@@ -367,12 +364,13 @@ impl Report<'_> {
                             th scope="col" { "first client" } th scope="col" { "first seen" } th scope="col" { "packet" }
                         } }
                         tbody { @for (value, seen) in &rows { tr {
+                            @let start = value.get(..last_boundary(value, MAX_REPORT_LINK_BYTES)).unwrap_or_default();
                             td.value { (value) }
                             @if has_names { td { (seen.name.as_deref().unwrap_or_default()) } }
-                            td.number { @if is_searchable(kind) { a href={ "#q=" (encoded(value)) } { (seen.hosts()) } } @else { (seen.hosts()) } }
+                            td.number { @if is_searchable(kind) { a href={ "#q=" (percent_encoded(start, "-._~/")) } { (seen.hosts()) } } @else { (seen.hosts()) } }
                             td.number { (seen.count) }
                             td { (host_link(seen)) } td { (self.zone.seconds(seen.first.ts)) }
-                            td.place { (seen.first.packet) @if let Some(name) = seen.first.file.and_then(self.file_name) { " of " (name) } }
+                            td.place { (seen.first.packet) @if let Some(name) = (self.file_name)(seen.first.file) { " of " (name) } }
                         } } }
                     }
                 }
@@ -386,7 +384,7 @@ impl Report<'_> {
                 p { "What the captures do not show, or the analysis could not use:" }
                 ul #blind-spot-list { @for spot in self.blind_spots { li { (spot) } } }
             }
-            @if self.overview.events() == 0 {
+            @if self.store.events == 0 {
                 p { (count_of(self.packets, "packet(s)")) " without a SYN, TLS hello, HTTP head or SSH identification that could be read." }
             }
         }
@@ -412,20 +410,6 @@ fn host_link(seen: &SeenValue) -> Markup {
 fn is_searchable(kind: ValueKind) -> bool {
     use ValueKind::{Hassh, HasshServer, Ja4, ServerHeader, Sni, UserAgent};
     matches!(kind, Ja4 | Sni | UserAgent | ServerHeader | Hassh | HasshServer)
-}
-
-/// A text for the fragment of an address, its first bytes if it is long: percent-encoded (RFC 3986, section 2.1).
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.get(..last_boundary(text, MAX_REPORT_LINK_BYTES)).unwrap_or_default().bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to memory does not fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 fn count_of(count: u64, what: &str) -> String {

@@ -1,27 +1,24 @@
 //! Contents of the screen, collected while the analysis runs.
 
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
 use std::fmt::{self, Display, Write as _};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use huginn_net::Event;
 use huginn_net::alert::Severity;
 use huginn_net::core::Amount;
-use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
-use huginn_net::{Escaped, Event, Finding, Timestamp};
 
 use super::kept::{EventLine, KeptLines};
 use super::view::{HostOrder, Panel, Target, View};
-use crate::limits::{
-    MAX_LINE_TEXT, MAX_VIEW_ALERTS, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE,
-};
+use crate::limits::{MAX_VIEW_ALERTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
 use crate::output::Lines;
 use crate::output::Zone;
-use crate::views::alerts::{AlertList, RankedAlert, SeenAlert};
-use crate::views::overview::{Overview, ValueKind};
+use crate::views::store::alerts::{RankedAlert, SeenAlert};
+use crate::views::store::statement::Statement;
+use crate::views::store::{Part, SeenHost, Store, ValueKind};
 
 /// The kinds of fingerprints whose rarest values are shown.
 const RARE_KINDS: [ValueKind; 4] = [ValueKind::Ja4, ValueKind::Syn, ValueKind::HttpRequest, ValueKind::Hassh];
@@ -39,12 +36,10 @@ impl fmt::Debug for Feed {
 }
 
 struct State {
-    overview: Overview,
-    hosts: HashMap<HostId, HostSeen>,
+    store: Store,
     newest: VecDeque<Arc<EventLine>>,
     /// The lines of each host.
     kept: KeptLines,
-    alerts: AlertList,
     /// Names of captures by their indices, if there are several.
     files: HashMap<usize, String>,
     messages: VecDeque<String>,
@@ -52,20 +47,6 @@ struct State {
     source: String,
     /// Memory of the line that is written.
     line: Vec<u8>,
-}
-
-/// Names and number of events of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct HostSeen {
-    pub(super) events: u64,
-    pub(super) last: Timestamp,
-    pub(super) system: String,
-    pub(super) software: String,
-    pub(super) tls_client: String,
-    /// The tool whose packets it sends, and what it sent; empty without one.
-    pub(super) tool: String,
-    /// Whether it differs from what it says.
-    pub(super) is_mismatch: bool,
 }
 
 /// Counters of the analysis.
@@ -105,7 +86,7 @@ pub(super) struct Shown {
     /// Name of the input: `eth0`, or `3 of 17: name.pcap`.
     pub(super) source: String,
     pub(super) host_count: usize,
-    pub(super) hosts: Vec<(IpAddr, HostSeen)>,
+    pub(super) hosts: Vec<(IpAddr, SeenHost)>,
     /// Those that matter most first.
     pub(super) findings: Vec<FindingRow>,
     pub(super) rare: Vec<RareValue>,
@@ -119,11 +100,9 @@ pub(super) struct Shown {
 impl Feed {
     pub(crate) fn new(zone: Zone) -> Self {
         let state = State {
-            overview: Overview::new(true),
-            hosts: HashMap::default(),
+            store: Store::new(&[Part::Fingerprints, Part::HostNames, Part::Alerts]),
             newest: VecDeque::new(),
             kept: KeptLines::default(),
-            alerts: AlertList::default(),
             files: HashMap::default(),
             messages: VecDeque::new(),
             counts: Counts::default(),
@@ -136,9 +115,7 @@ impl Feed {
     /// Adds an event.
     pub(crate) fn add(&self, event: &Event) {
         let mut state = self.lock();
-        state.overview.add(event);
-        state.alerts.add(event);
-        state.add_to_host(event);
+        state.store.add(event);
         state.line.clear();
         let State { line, newest, kept, .. } = &mut *state;
         self.lines.write(line, event, None);
@@ -184,7 +161,7 @@ impl Feed {
     /// Sets the capture that the next events come from. `name`: its name, if there are several.
     pub(crate) fn set_capture(&self, index: usize, name: Option<&str>) {
         let mut state = self.lock();
-        state.alerts.set_file(index, None);
+        state.store.begin_file(index, None);
         if let Some(name) = name {
             state.files.insert(index, name.to_owned());
         }
@@ -204,7 +181,7 @@ impl Feed {
         let lines = state.newest.iter().rev().filter(|line| filter.selects(&line.text));
         Shown {
             counts: state.counts.clone(),
-            events: state.overview.events(),
+            events: state.store.events,
             source: state.source.clone(),
             host_count,
             hosts,
@@ -222,78 +199,38 @@ impl Feed {
 }
 
 impl State {
-    fn add_to_host(&mut self, event: &Event) {
-        let is_full = self.hosts.len() >= MAX_VIEW_HOSTS;
-        let host = match self.hosts.entry(HostId::of(event)) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(_) if is_full => return,
-            Entry::Vacant(entry) => entry.insert(HostSeen::default()),
-        };
-        host.events = host.events.saturating_add(1);
-        if event.ts.as_nanos() > host.last.as_nanos() {
-            host.last = event.ts;
-        }
-        // A name stays until another one is learned: most events repeat it, and need no memory.
-        match &event.kind {
-            Finding::Tcp(finding) => {
-                if let Some(system) = finding.system() {
-                    host.system.clear();
-                    _ = write!(host.system, "{system}");
-                }
-            }
-            Finding::HttpRequest(finding) => replace_software(&mut host.software, &finding.verdict),
-            Finding::HttpResponse(finding) => replace_software(&mut host.software, &finding.verdict),
-            Finding::TlsClient(finding) if host.tls_client.is_empty() => {
-                if let Some(found) = finding.software() {
-                    host.tls_client = found.software.to_string();
-                }
-            }
-            Finding::Mismatch(_) => host.is_mismatch = true,
-            _ => {}
-        }
-    }
-
     /// The number of hosts that the filter selects, and the first ones.
     fn first_hosts(
         &self,
         order: HostOrder,
         rows: usize,
         filter: &RowFilter,
-    ) -> (usize, Vec<(IpAddr, HostSeen)>) {
-        let is_shown = |(id, host): &(&HostId, &HostSeen)| {
-            filter.is_empty() || filter.selects(&self.host_text(**id, host))
+    ) -> (usize, Vec<(IpAddr, SeenHost)>) {
+        let is_shown = |(id, host): &(HostId, &SeenHost)| {
+            let SeenHost { system, software, tls_client, tool, .. } = host;
+            let text = || format!("{} {system} {software} {tls_client} {tool}", id.ip());
+            filter.is_empty() || filter.selects(&text())
         };
-        let mut hosts: Vec<_> = self.hosts.iter().filter(is_shown).collect();
+        let mut hosts: Vec<_> = self.store.hosts.iter().filter(is_shown).collect();
         let count = hosts.len();
-        let key = |(id, host): &(&HostId, &HostSeen)| {
+        let key = |(id, host): &(HostId, &SeenHost)| {
             let rank = match order {
-                HostOrder::MostEvents => host.events,
-                HostOrder::Latest => host.last.as_nanos(),
+                HostOrder::MostEvents => host.seen.count,
+                HostOrder::Latest => host.seen.last.as_nanos(),
             };
-            (std::cmp::Reverse((self.overview.has_tool(**id), rank)), **id)
+            (std::cmp::Reverse((!host.tool.is_empty(), rank)), *id)
         };
         if hosts.len() > rows && rows > 0 {
             hosts.select_nth_unstable_by_key(rows.saturating_sub(1), key);
         }
         hosts.truncate(rows);
         hosts.sort_unstable_by_key(key);
-        let shown = |(id, host): (&HostId, &HostSeen)| {
-            let tool = self.overview.tool(*id).map(|found| found.to_string()).unwrap_or_default();
-            (id.ip(), HostSeen { tool, ..host.clone() })
-        };
-        (count, hosts.into_iter().map(shown).collect())
-    }
-
-    /// The text of a row.
-    fn host_text(&self, id: HostId, host: &HostSeen) -> String {
-        let tool = self.overview.tool(id).map(|found| found.to_string()).unwrap_or_default();
-        let HostSeen { system, software, tls_client, .. } = host;
-        format!("{} {system} {software} {tls_client} {tool}", id.ip())
+        (count, hosts.into_iter().map(|(id, host)| (id.ip(), host.clone())).collect())
     }
 
     /// The alerts.
     fn findings(&self, filter: &RowFilter) -> Vec<FindingRow> {
-        let ranked = self.alerts.ranked();
+        let ranked = self.store.alerts.ranked();
         let rows = ranked.iter().take(MAX_VIEW_ALERTS).map(|RankedAlert { alert, others }| {
             let mut row = self.finding(alert);
             if *others > 0 {
@@ -306,7 +243,8 @@ impl State {
     }
 
     fn finding(&self, alert: &SeenAlert) -> FindingRow {
-        let SeenAlert { kind, severity, host, reason, packets, .. } = alert;
+        let SeenAlert { kind, severity, statement, .. } = alert;
+        let Statement { host, reason, packets, .. } = statement;
         let mut text = format!("{}: {reason}, {packets}", kind.title());
         if let Some(name) = self.files.get(&packets.file) {
             // Writing to memory does not fail.
@@ -319,24 +257,23 @@ impl State {
     fn details(&self, target: Target) -> Vec<String> {
         let mut lines = Vec::new();
         if let Target::Host(ip) = target {
-            for (id, host) in self.hosts.iter().filter(|(id, _)| id.ip() == ip) {
-                let tool = self.overview.tool(*id).map(|found| found.to_string()).unwrap_or_default();
-                let HostSeen { system, software, tls_client, is_mismatch, .. } = host;
-                let difference = if *is_mismatch { "differs from what it says" } else { "" };
+            for (_, host) in self.store.hosts.iter().filter(|(id, _)| id.ip() == ip) {
+                let SeenHost { seen, system, software, tls_client, tool, is_mismatch } = host;
+                let difference = if *is_mismatch { "differs from what it says" } else { "" }.to_owned();
                 for (name, value) in [
-                    ("system", &**system),
+                    ("system", system),
                     ("software", software),
                     ("TLS client", tls_client),
-                    ("tool", &tool),
-                    ("remark", difference),
+                    ("tool", tool),
+                    ("remark", &difference),
                 ] {
                     if !value.is_empty() {
                         lines.push(format!("{name:<11} {value}"));
                     }
                 }
-                lines.push(format!("{:<11} {}", "events", host.events));
+                lines.push(format!("{:<11} {}", "events", seen.count));
             }
-            lines.extend(self.alerts.of_host(ip).take(MAX_VIEW_ALERTS).map(|alert| {
+            lines.extend(self.store.alerts.of_host(ip).take(MAX_VIEW_ALERTS).map(|alert| {
                 let FindingRow { severity, text, .. } = self.finding(alert);
                 format!("{:<11} {severity}: {text}", "alert")
             }));
@@ -374,7 +311,7 @@ impl State {
 
     fn rare(&self, filter: &RowFilter) -> Vec<RareValue> {
         let values = RARE_KINDS.into_iter().flat_map(|kind| {
-            let rare = self.overview.values(kind).rare(MAX_VIEW_RARE);
+            let rare = self.store.values.of(kind).rare(MAX_VIEW_RARE);
             rare.into_iter().map(move |(value, seen)| RareValue {
                 kind: kind.title(),
                 value: value.to_owned(),
@@ -419,18 +356,6 @@ impl RowFilter {
         }
         let row = row.to_lowercase();
         self.0.iter().all(|word| row.contains(word))
-    }
-}
-
-/// Writes the name of the software of a head, and the header that contradicts it.
-fn replace_software(text: &mut String, verdict: &HttpVerdict) {
-    let Some(software) = verdict.software() else { return };
-    text.clear();
-    // Writing to memory does not fail.
-    _ = write!(text, "{software}");
-    if let Some(header) = verdict.contradicting_text() {
-        let shown = header.get(..MAX_LINE_TEXT).unwrap_or(header);
-        _ = write!(text, " \"{:#}\"", Escaped(shown));
     }
 }
 

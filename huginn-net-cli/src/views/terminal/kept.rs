@@ -1,13 +1,11 @@
 //! Lines of events that are kept for each host: the first and the last ones.
 
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use foldhash::HashMap;
-
 use crate::limits::{MAX_VIEW_HOST_LINES, MAX_VIEW_HOSTS, MAX_VIEW_KEPT_LINES};
+use crate::views::store::bounded::{Bounded, increment};
 
 /// An event as a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +23,7 @@ pub(super) struct EventLine {
 /// fewer.
 #[derive(Debug)]
 pub(super) struct KeptLines {
-    hosts: HashMap<IpAddr, HostLines>,
+    hosts: Bounded<IpAddr, HostLines, MAX_VIEW_HOSTS>,
     /// Number of lines of all hosts.
     kept: usize,
     /// Maximum number of first lines, and of last lines, of a host.
@@ -53,7 +51,7 @@ pub(super) struct Earlier<'a> {
 
 impl Default for KeptLines {
     fn default() -> Self {
-        Self { hosts: HashMap::default(), kept: 0, limit: MAX_VIEW_HOST_LINES / 2, lines: 0 }
+        Self { hosts: Bounded::default(), kept: 0, limit: MAX_VIEW_HOST_LINES / 2, lines: 0 }
     }
 }
 
@@ -65,7 +63,7 @@ impl KeptLines {
 
     /// Adds a line to its client and its server.
     pub(super) fn add(&mut self, line: &Arc<EventLine>) {
-        self.lines = self.lines.saturating_add(1);
+        increment(&mut self.lines);
         let (client, server) = (line.client.ip(), line.server.ip());
         self.add_to(client, line);
         if server != client {
@@ -77,14 +75,9 @@ impl KeptLines {
     }
 
     fn add_to(&mut self, ip: IpAddr, line: &Arc<EventLine>) {
-        let is_full = self.hosts.len() >= MAX_VIEW_HOSTS;
-        let host = match self.hosts.entry(ip) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(_) if is_full => return,
-            Entry::Vacant(entry) => entry.insert(HostLines::default()),
-        };
+        let Some(host) = self.hosts.entry(ip) else { return };
         let is_first = host.first.len() as u64 == host.all && host.first.len() < self.limit;
-        host.all = host.all.saturating_add(1);
+        increment(&mut host.all);
         if is_first {
             host.first.push(Arc::clone(line));
         } else {

@@ -12,11 +12,12 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, Wrap};
 
-use super::feed::{FindingRow, HostSeen, RareValue, Shown};
+use super::feed::{FindingRow, RareValue, Shown};
 use super::kept::EventLine;
 use super::view::{HostOrder, Panel, Target, View};
 use crate::limits::RATE_INTERVAL;
 use crate::output::Zone;
+use crate::views::store::SeenHost;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
@@ -185,11 +186,11 @@ fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &mut View,
     };
     let title = format!("hosts: {}, {order} ", shown.host_count);
     let hosts = shown.hosts.iter().enumerate().skip(top).take(visible);
-    let row = |index, host: &HostSeen, ip: String| {
+    let row = |index, host: &SeenHost, ip: String| {
         let row = Row::new([
             ip,
-            host.events.to_string(),
-            clock(zone, host.last),
+            host.seen.count.to_string(),
+            clock(zone, host.seen.last),
             if host.tool.is_empty() { host.system.clone() } else { host.tool.clone() },
             host.software.clone(),
             host.tls_client.clone(),
@@ -309,9 +310,11 @@ mod tests {
 
     use super::super::feed::Counts;
     use super::*;
+    use crate::views::store::bounded::Seen;
 
-    fn host(events: u64, system: &str) -> HostSeen {
-        HostSeen { events, system: system.to_owned(), ..HostSeen::default() }
+    fn host(count: u64, system: &str) -> SeenHost {
+        let seen = Seen { count, ..Seen::default() };
+        SeenHost { seen, system: system.to_owned(), ..SeenHost::default() }
     }
 
     fn event(text: &str) -> Arc<EventLine> {

@@ -33,6 +33,14 @@ impl Panel {
     }
 }
 
+/// How hosts are sorted, after those with tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum HostOrder {
+    #[default]
+    MostEvents,
+    Latest,
+}
+
 /// What the details are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {

@@ -178,7 +178,7 @@ impl SshChoice {
     }
 
     /// The weak methods in use: none if the sides did not agree on all methods.
-    pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
+    pub(crate) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
         let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
         let judged: [(&Option<Box<str>>, Judge); 6] = [
             (kex, weak_kex),
@@ -232,7 +232,7 @@ impl SshOffer {
     }
 
     /// The weak methods.
-    pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
+    pub(crate) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
         let judged: [(&[Box<str>], Judge); 4] = [
             (&self.kex, weak_kex),
             (&self.host_keys, weak_host_key),

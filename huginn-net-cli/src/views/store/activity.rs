@@ -1,29 +1,30 @@
 //! What hosts did and when: names that clients ask for, first events of each kind, and events over time.
 
-use std::collections::hash_map::Entry;
 use std::fmt::{Display, Write as _};
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use huginn_net::core::TransportKind;
-use huginn_net::hosts::{HostProfile, is_local};
+use huginn_net::finding::{SshClientFinding, SshServerFinding};
+use huginn_net::hosts::HostProfile;
 use huginn_net::http::without_port;
 use huginn_net::record::EventKind;
 use huginn_net::tls::names::cipher_suite;
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
+use super::bounded::{Bounded, increment};
+use super::origin::Origin;
+use super::timeline::Bins;
 use crate::limits::{
     MAX_REPORT_HOST_NAMES, MAX_REPORT_HOST_SECONDS, MAX_REPORT_STEP_TEXT, MAX_REPORT_STEPS,
     MAX_REPORT_STEPS_OF_KIND, MAX_REPORT_TRACKED_HOSTS, MAX_REPORT_TRACKED_NAMES,
 };
 use crate::output::{certificate_remarks, certificates_in_words, handshake_in_words, last_boundary};
-use crate::views::overview::timeline::Bins;
 
 /// Number of intervals in the activity of a host.
-pub(super) const SPARK_BINS: usize = 24;
+pub(crate) const SPARK_BINS: usize = 24;
 
 /// Address, the number of the VLAN tags and tunnels, and the network of a local address if there are several.
 type Key = (IpAddr, u64, Option<Arc<str>>);
@@ -31,11 +32,7 @@ type Key = (IpAddr, u64, Option<Arc<str>>);
 /// Activity of the hosts of events. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
-    hosts: HashMap<Key, HostActivity>,
-    /// Index of the capture file that the next events come from.
-    file: usize,
-    /// Name of its network, if there are several.
-    network: Option<Arc<str>>,
+    hosts: Bounded<Key, HostActivity, MAX_REPORT_TRACKED_HOSTS>,
     /// Number of steps of all hosts.
     steps: usize,
     /// Number of names of all hosts.
@@ -46,61 +43,53 @@ pub(crate) struct Activity {
 
 /// Activity of one host.
 #[derive(Debug, Default)]
-pub(super) struct HostActivity {
+pub(crate) struct HostActivity {
     bins: Bins<u32>,
     /// Names that the host asked for.
-    pub(super) asked: Names,
+    pub(crate) asked: Names,
     /// Names that clients asked this host for.
-    pub(super) served: Names,
-    pub(super) steps: Vec<Step>,
+    pub(crate) served: Names,
+    pub(crate) steps: Vec<Step>,
     /// Number of events whose step there was no room for.
-    pub(super) more_steps: u64,
+    pub(crate) more_steps: u64,
 }
 
 /// Names with the number of events of each.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     seen: Vec<(Box<str>, u64)>,
     /// Number of events with a name that there was no room for.
-    pub(super) more: u64,
+    pub(crate) more: u64,
 }
 
 /// The first event of its kind with this value and this peer.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(crate) struct Step {
     /// Hash of kind, value and peer.
     hash: u64,
-    pub(super) ts: Timestamp,
-    pub(super) packet: u64,
-    pub(super) file: usize,
-    pub(super) kind: &'static str,
-    pub(super) value: Box<str>,
+    pub(crate) ts: Timestamp,
+    pub(crate) packet: u64,
+    pub(crate) file: usize,
+    pub(crate) kind: &'static str,
+    pub(crate) value: Box<str>,
     /// Port of the host.
-    pub(super) port: u16,
-    pub(super) peer: SocketAddr,
-    pub(super) transport: TransportKind,
+    pub(crate) port: u16,
+    pub(crate) peer: SocketAddr,
+    pub(crate) transport: TransportKind,
 }
 
 impl Activity {
-    /// Sets the capture file that the next events come from: its index, and the name of its network if there are several.
-    pub(crate) fn set_file(&mut self, file: usize, network: Option<Arc<str>>) {
-        (self.file, self.network) = (file, network);
-    }
-
-    fn key(&self, ip: IpAddr, tunnel: u64) -> Key {
-        (ip, tunnel, self.network.clone().filter(|_| is_local(ip)))
-    }
-
     /// Adds an event.
-    pub(crate) fn add(&mut self, event: &Event) {
+    pub(crate) fn add(&mut self, event: &Event, origin: &Origin) {
         let tunnel = event.flow.tunnel_key();
+        let key = |ip| (ip, tunnel, origin.network_of(ip));
         let own = event.subject_addr();
         let mut text = std::mem::take(&mut self.text);
-        if let Some(host) = self.host(self.key(own.ip(), tunnel)) {
+        if let Some(host) = self.hosts.entry(key(own.ip())) {
             host.bins.entry(event.ts.as_secs(), MAX_REPORT_HOST_SECONDS, |count| {
                 *count = count.saturating_add(1);
             });
-            self.add_step(event, event.subject, &mut text);
+            self.add_step(event, event.subject, origin, &mut text);
         }
         // A handshake has two sides, and its client sees the certificate of the server.
         let concerns_client = match &event.kind {
@@ -110,18 +99,18 @@ impl Activity {
         };
         if concerns_client
             && event.subject == Side::Server
-            && self.host(self.key(event.flow.client.ip(), tunnel)).is_some()
+            && self.hosts.entry(key(event.flow.client.ip())).is_some()
         {
-            self.add_step(event, Side::Client, &mut text);
+            self.add_step(event, Side::Client, origin, &mut text);
         }
         text.clear();
         if write_name(&mut text, &event.kind) {
             let is_full = self.names >= MAX_REPORT_TRACKED_NAMES;
             let mut added = 0_usize;
-            if let Some(client) = self.host(self.key(event.flow.client.ip(), tunnel)) {
+            if let Some(client) = self.hosts.entry(key(event.flow.client.ip())) {
                 added = added.saturating_add(client.asked.add(&text, is_full));
             }
-            if let Some(server) = self.host(self.key(event.flow.server.ip(), tunnel)) {
+            if let Some(server) = self.hosts.entry(key(event.flow.server.ip())) {
                 added = added.saturating_add(server.served.add(&text, is_full));
             }
             self.names = self.names.saturating_add(added);
@@ -129,17 +118,8 @@ impl Activity {
         self.text = text;
     }
 
-    fn host(&mut self, key: Key) -> Option<&mut HostActivity> {
-        let is_full = self.hosts.len() >= MAX_REPORT_TRACKED_HOSTS;
-        match self.hosts.entry(key) {
-            Entry::Occupied(entry) => Some(entry.into_mut()),
-            Entry::Vacant(_) if is_full => None,
-            Entry::Vacant(entry) => Some(entry.insert(HostActivity::default())),
-        }
-    }
-
     /// Adds a step to the timeline of a side.
-    fn add_step(&mut self, event: &Event, side: Side, text: &mut String) {
+    fn add_step(&mut self, event: &Event, side: Side, origin: &Origin, text: &mut String) {
         text.clear();
         if !write_value(text, event) {
             return;
@@ -147,12 +127,9 @@ impl Activity {
         text.truncate(last_boundary(text, MAX_REPORT_STEP_TEXT));
         let kind = EventKind::of(&event.kind).name();
         let is_client = side == Side::Client;
-        let (own, peer) = if is_client {
-            (event.flow.client, event.flow.server)
-        } else {
-            (event.flow.server, event.flow.client)
-        };
-        let key = self.key(own.ip(), event.flow.tunnel_key());
+        let ends = [event.flow.client, event.flow.server];
+        let [own, peer] = side.choose(ends, [event.flow.server, event.flow.client]);
+        let key = (own.ip(), event.flow.tunnel_key(), origin.network_of(own.ip()));
         // Signatures of SYNs repeat with each peer, and responses with each client.
         let distinct_peer = match event.kind {
             Finding::Tcp(_)
@@ -171,15 +148,14 @@ impl Activity {
         }
         let of_kind = host.steps.iter().filter(|step| step.kind == kind).count();
         if is_full || of_kind >= MAX_REPORT_STEPS_OF_KIND {
-            host.more_steps = host.more_steps.saturating_add(1);
-            return;
+            return increment(&mut host.more_steps);
         }
         self.steps = self.steps.saturating_add(1);
         host.steps.push(Step {
             hash,
             ts: event.ts,
             packet: event.packet_number,
-            file: self.file,
+            file: origin.file,
             kind,
             value: text.as_str().into(),
             port: own.port(),
@@ -189,7 +165,7 @@ impl Activity {
     }
 
     /// The activity of a host.
-    pub(super) fn of(&self, host: &HostProfile) -> Option<&HostActivity> {
+    pub(crate) fn of(&self, host: &HostProfile) -> Option<&HostActivity> {
         let tunnel = host.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
         self.hosts.get(&(host.ip, tunnel, host.network.clone()))
     }
@@ -197,7 +173,7 @@ impl Activity {
 
 impl HostActivity {
     /// Events in equal intervals of this time, in seconds, as digits from 0 to 9; empty without any.
-    pub(super) fn spark(&self, (first, last): (u64, u64)) -> String {
+    pub(crate) fn spark(&self, (first, last): (u64, u64)) -> String {
         let mut counts = [0_u64; SPARK_BINS];
         let width = last.saturating_sub(first).saturating_add(1);
         for (seconds, count) in self.bins.iter().filter(|(seconds, _)| *seconds <= last) {
@@ -227,23 +203,23 @@ impl Names {
     /// Counts a name. Returns the number of names that were added.
     fn add(&mut self, name: &str, is_full: bool) -> usize {
         if let Some((_, count)) = self.seen.iter_mut().find(|(seen, _)| **seen == *name) {
-            *count = count.saturating_add(1);
+            increment(count);
             return 0;
         }
         if is_full || self.seen.len() >= MAX_REPORT_HOST_NAMES {
-            self.more = self.more.saturating_add(1);
+            increment(&mut self.more);
             return 0;
         }
         self.seen.push((name.into(), 1));
         1
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.seen.len()
     }
 
     /// The most used names, then the rarest ones, and the number of the others.
-    pub(super) fn shown(&self, most: usize, rarest: usize) -> (Vec<(&str, u64)>, usize) {
+    pub(crate) fn shown(&self, most: usize, rarest: usize) -> (Vec<(&str, u64)>, usize) {
         let mut names: Vec<(&str, u64)> = self.seen.iter().map(|(name, count)| (&**name, *count)).collect();
         names.sort_unstable_by(|(name, count), (other, of_other)| of_other.cmp(count).then(name.cmp(other)));
         let left_out = names.len().saturating_sub(most.saturating_add(rarest));
@@ -340,15 +316,10 @@ fn write_value(text: &mut String, event: &Event) -> bool {
             put(text, &handshake_in_words(&finding.handshake));
         }
         Finding::TlsCertificates(finding) => put(text, &certificates_in_words(finding, event.ts)),
-        Finding::SshClient(finding) => {
-            put(text, &Escaped(finding.peer.identification.software_version()));
-            if let Some(hassh) = finding.peer.hassh() {
-                put(text, &format_args!(", {hassh}"));
-            }
-        }
-        Finding::SshServer(finding) => {
-            put(text, &Escaped(finding.peer.identification.software_version()));
-            if let Some(hassh) = finding.peer.hassh() {
+        Finding::SshClient(SshClientFinding { peer, .. })
+        | Finding::SshServer(SshServerFinding { peer, .. }) => {
+            put(text, &Escaped(peer.identification.software_version()));
+            if let Some(hassh) = peer.hassh() {
                 put(text, &format_args!(", {hassh}"));
             }
         }

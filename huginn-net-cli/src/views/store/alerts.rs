@@ -1,19 +1,19 @@
 //! The alerts of a run: each once, with its latest numbers, worst first.
 
 use std::cmp::Reverse;
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
 use huginn_net::finding::{ScanTarget, TrafficNoticeKind};
-use huginn_net::hosts::is_local;
 use huginn_net::{Event, Finding, Timestamp};
-use serde::Serialize;
 
-use crate::limits::{MAX_ALERT_PACKETS, MAX_ALERT_TEXT, MAX_ALERTS_OF_KIND};
-use crate::output::last_boundary;
+use super::bounded::increment;
+use super::origin::Origin;
+use super::statement::Statement;
+use crate::limits::MAX_ALERTS_OF_KIND;
+use crate::views::encoding::object;
 
 /// The alerts of a run. Memory is bounded: alerts that exceed the limits are counted.
 #[derive(Debug, Default)]
@@ -22,10 +22,6 @@ pub(crate) struct AlertList {
     places: HashMap<(AlertId, Option<Arc<str>>), usize>,
     /// The alerts of each kind. Those without proof have limits of their own: forged packets displace no proven alert.
     of_kind: HashMap<(AlertKind, bool), Count>,
-    /// Index of the capture file that the next events come from.
-    file: usize,
-    /// Name of its network, if there are several.
-    network: Option<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,54 +36,11 @@ pub(crate) struct SeenAlert {
     pub(crate) kind: AlertKind,
     pub(crate) severity: Severity,
     pub(crate) is_proven: bool,
-    pub(crate) id: AlertId,
-    pub(crate) host: IpAddr,
-    pub(crate) reason: String,
-    pub(crate) packets: Packets,
+    id: AlertId,
+    pub(crate) statement: Statement,
     /// The display filter of Wireshark for the traffic.
     pub(crate) filter: String,
-    pub(crate) first_seen: Timestamp,
-    /// Number of events that report it.
-    pub(crate) events: u64,
-    /// Number of captures with these events.
-    pub(crate) captures: u64,
-    /// Index of the file of the latest event.
-    last_file: usize,
-}
-
-/// Numbers of packets of a capture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Packets {
-    pub(crate) numbers: Vec<u64>,
-    /// Index of the file.
-    pub(crate) file: usize,
-}
-
-impl fmt::Display for Packets {
-    /// Writes `packets 3, 5`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.numbers.len() == 1 { "" } else { "s" };
-        write!(f, "packet{plural} {}", self.list())
-    }
-}
-
-impl Packets {
-    pub(crate) fn one(number: u64, file: usize) -> Self {
-        Self { numbers: vec![number], file }
-    }
-
-    /// The display filter of Wireshark for them.
-    pub(crate) fn display_filter(&self) -> String {
-        match &*self.numbers {
-            [number] => format!("frame.number == {number}"),
-            _ => format!("frame.number in {{{}}}", self.list()),
-        }
-    }
-
-    fn list(&self) -> String {
-        let numbers: Vec<String> = self.numbers.iter().map(ToString::to_string).collect();
-        numbers.join(", ")
-    }
+    first_seen: Timestamp,
 }
 
 /// An alert in the order of views.
@@ -98,46 +51,23 @@ pub(crate) struct RankedAlert<'a> {
     pub(crate) others: u64,
 }
 
-/// An alert as JSON.
-#[derive(Serialize)]
-struct AlertRow<'a> {
-    severity: &'static str,
-    kind: &'static str,
-    proven: bool,
-    id: String,
-    host: IpAddr,
-    reason: &'a str,
-    first: String,
-    file: Option<&'a str>,
-    packets: &'a [u64],
-    filter: &'a str,
-    events: u64,
-    captures: u64,
-}
-
 impl AlertList {
-    /// Sets the capture file that the next events come from: its index, and the name of its network if there are several.
-    pub(crate) fn set_file(&mut self, file: usize, network: Option<Arc<str>>) {
-        (self.file, self.network) = (file, network);
-    }
-
     /// Adds an event, if it is an alert.
-    pub(crate) fn add(&mut self, event: &Event) {
+    pub(crate) fn add(&mut self, event: &Event, origin: &Origin) {
         let Some(alert) = Alert::of(event) else { return };
         let id = alert.id();
-        let key = (id, self.network.clone().filter(|_| is_local(alert.host())));
+        let key = (id, origin.network_of(alert.host()));
         if let Some(known) = self.places.get(&key).and_then(|place| self.alerts.get_mut(*place)) {
-            known.add(&alert, self.file);
+            known.add(&alert, origin.file);
             return;
         }
         let count = self.of_kind.entry((alert.kind(), alert.is_proven())).or_default();
         if count.listed >= MAX_ALERTS_OF_KIND {
-            count.left_out = count.left_out.saturating_add(1);
-            return;
+            return increment(&mut count.left_out);
         }
         count.listed = count.listed.saturating_add(1);
         self.places.insert(key, self.alerts.len());
-        self.alerts.push(SeenAlert::new(&alert, id, self.file));
+        self.alerts.push(SeenAlert::new(&alert, id, origin.file));
     }
 
     /// Whether a watch list had a hit.
@@ -152,14 +82,14 @@ impl AlertList {
 
     /// The alerts of a host.
     pub(crate) fn of_host(&self, host: IpAddr) -> impl Iterator<Item = &SeenAlert> {
-        self.alerts.iter().filter(move |alert| alert.host == host)
+        self.alerts.iter().filter(move |alert| alert.statement.host == host)
     }
 
     /// The worst alert of each host.
     pub(crate) fn worst_by_host(&self) -> HashMap<IpAddr, &SeenAlert> {
         let mut worst: HashMap<IpAddr, &SeenAlert> = HashMap::default();
         for alert in &self.alerts {
-            let known = worst.entry(alert.host).or_insert(alert);
+            let known = worst.entry(alert.statement.host).or_insert(alert);
             if alert.rank() < known.rank() {
                 *known = alert;
             }
@@ -176,7 +106,7 @@ impl AlertList {
         alerts.sort_by_key(|alert| alert.rank());
         let mut others: HashMap<AlertKind, u64> = HashMap::default();
         for alert in &alerts {
-            others.entry(alert.kind).and_modify(|count| *count = count.saturating_add(1)).or_default();
+            others.entry(alert.kind).and_modify(increment).or_default();
         }
         for ((kind, _), count) in &self.of_kind {
             others.entry(*kind).and_modify(|others| *others = others.saturating_add(count.left_out));
@@ -192,10 +122,11 @@ impl AlertList {
     /// The alerts that state a fact of a worse one: the tool of a scan, the contradictions of an imitation.
     fn explained(&self) -> HashSet<AlertId> {
         let of = |kind| self.alerts.iter().filter(move |alert| alert.kind == kind);
-        let hosts = |kind| of(kind).map(|alert| alert.host).collect::<HashSet<IpAddr>>();
+        let hosts = |kind| of(kind).map(|alert| alert.statement.host).collect::<HashSet<IpAddr>>();
         let (scanners, imitators) = (hosts(AlertKind::Scan), hosts(AlertKind::Imitation));
-        let tools = of(AlertKind::Tool).filter(|alert| scanners.contains(&alert.host));
-        let contradictions = of(AlertKind::Contradiction).filter(|alert| imitators.contains(&alert.host));
+        let tools = of(AlertKind::Tool).filter(|alert| scanners.contains(&alert.statement.host));
+        let contradictions =
+            of(AlertKind::Contradiction).filter(|alert| imitators.contains(&alert.statement.host));
         tools.chain(contradictions).map(|alert| alert.id).collect()
     }
 }
@@ -207,14 +138,9 @@ impl SeenAlert {
             severity: alert.severity(),
             is_proven: alert.is_proven(),
             id,
-            host: alert.host(),
-            reason: reason(alert),
-            packets: Packets { numbers: alert.packets().to_vec(), file },
+            statement: Statement::new(alert.host(), alert.reason().to_string(), alert.packets(), file),
             filter: display_filter(alert.event()),
             first_seen: alert.event().ts,
-            events: 1,
-            captures: 1,
-            last_file: file,
         }
     }
 
@@ -225,60 +151,46 @@ impl SeenAlert {
 
     /// Adds a later event of the alert.
     fn add(&mut self, alert: &Alert<'_>, file: usize) {
-        self.events = self.events.saturating_add(1);
-        self.captures = self.captures.saturating_add(u64::from(self.last_file != file));
-        self.last_file = file;
         self.severity = self.severity.max(alert.severity());
         self.is_proven |= alert.is_proven();
-        if self.packets.file != file {
-            return;
-        }
-        if alert.is_update() {
-            // The later event has the numbers until then.
-            self.reason = reason(alert);
-            self.packets.numbers = alert.packets().to_vec();
-            return;
-        }
-        for packet in alert.packets() {
-            if self.packets.numbers.len() < MAX_ALERT_PACKETS && !self.packets.numbers.contains(packet) {
-                self.packets.numbers.push(*packet);
+        match self.statement.count(file) {
+            true if alert.is_update() => {
+                // The later event has the numbers until then.
+                self.statement.update(alert.reason().to_string(), alert.packets());
             }
+            true => self.statement.add_packets(alert.packets()),
+            false => {}
         }
     }
 
     /// Number of events and captures in words, if there are several.
     pub(crate) fn numbers(&self) -> String {
-        let Self { events, captures, kind, .. } = self;
+        let Statement { events, captures, .. } = self.statement;
         match (events, captures) {
             (_, 2..) => format!("in {captures} captures"),
-            (2.., _) if *kind == AlertKind::Match => format!("{events} hits"),
+            (2.., _) if self.kind == AlertKind::Match => format!("{events} hits"),
             _ => String::new(),
         }
     }
 
     /// The alert as JSON. `file`: the name of its capture.
     pub(crate) fn to_json(&self, file: Option<&str>) -> serde_json::Result<String> {
-        serde_json::to_string(&AlertRow {
+        let Statement { host, reason, packets, events, captures, .. } = &self.statement;
+        serde_json::to_string(&object! {
             severity: self.severity.name(),
             kind: self.kind.name(),
             proven: self.is_proven,
             id: self.id.to_string(),
-            host: self.host,
-            reason: &self.reason,
+            host: host,
+            reason: reason,
             first: self.first_seen.to_string(),
-            file,
-            packets: &self.packets.numbers,
+            file: file,
+            packets: &packets.numbers,
             filter: &self.filter,
-            events: self.events,
-            captures: self.captures,
+            events: events,
+            captures: captures,
         })
     }
-}
-
-fn reason(alert: &Alert<'_>) -> String {
-    let mut reason = alert.reason().to_string();
-    reason.truncate(last_boundary(&reason, MAX_ALERT_TEXT));
-    reason
 }
 
 /// The display filter of Wireshark for the traffic that an alert is about.
@@ -337,7 +249,7 @@ mod tests {
     #[test]
     fn first_of_each_kind_precedes_others() {
         let mut list = AlertList::default();
-        alerts().iter().for_each(|event| list.add(event));
+        alerts().iter().for_each(|event| list.add(event, &Origin::default()));
         let ranked = list.ranked();
         let kinds: Vec<AlertKind> = ranked.iter().map(|ranked| ranked.alert.kind).collect();
         let first: HashSet<AlertKind> = kinds.iter().copied().collect();
@@ -357,11 +269,14 @@ mod tests {
         let imitation = |event: &&Event| Alert::of(event).unwrap().kind() == AlertKind::Imitation;
         let event = events.iter().find(imitation).unwrap();
         let mut list = AlertList::default();
-        (0..3000).for_each(|client| list.add(&from(event, 0x0a00_0000 + client, false)));
-        list.add(&from(event, 0x0b00_0000, true));
+        (0..3000).for_each(|client| list.add(&from(event, 0x0a00_0000 + client, false), &Origin::default()));
+        list.add(&from(event, 0x0b00_0000, true), &Origin::default());
         assert_eq!(list.left_out(), 3000 - MAX_ALERTS_OF_KIND as u64);
         let first = list.ranked()[0];
-        assert_eq!((first.alert.host.to_string(), first.alert.is_proven), ("11.0.0.0".to_owned(), true));
+        assert_eq!(
+            (first.alert.statement.host.to_string(), first.alert.is_proven),
+            ("11.0.0.0".to_owned(), true)
+        );
         assert_eq!(first.others, 3000);
     }
 }

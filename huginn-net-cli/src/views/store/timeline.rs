@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use huginn_net::Event;
 use huginn_net::record::{EventGroup, EventKind};
 
+use super::bounded::increment;
 use crate::limits::{MAX_TIMELINE_BINS, MAX_TIMELINE_INTERVALS};
 
 /// Number of groups of events.
@@ -114,9 +115,7 @@ impl Timeline {
 
     fn count(&mut self, seconds: u64, group: EventGroup) {
         self.bins.entry(seconds, MAX_TIMELINE_BINS, |counts| {
-            if let Some(count) = counts.get_mut(group as usize) {
-                *count = count.saturating_add(1);
-            }
+            counts.get_mut(group as usize).into_iter().for_each(increment);
         });
     }
 
