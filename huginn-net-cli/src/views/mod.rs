@@ -11,4 +11,6 @@ pub(crate) mod inventory;
 pub(crate) mod report;
 pub(crate) mod store;
 pub(crate) mod terminal;
+#[cfg(test)]
+mod tests;
 pub(crate) mod totals;
