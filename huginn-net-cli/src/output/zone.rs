@@ -23,41 +23,39 @@ impl Zone {
     /// Shifts a time by the offset that the zone had then, so that its time of day is local, and its
     /// [civil](Timestamp::civil) date too unless that is in 1969: then it is 1 January 1970.
     pub(crate) fn shift(&self, ts: Timestamp) -> Timestamp {
-        self.shift_with_offset(ts).0
-    }
-
-    /// As [`Self::shift`], with the offset in seconds.
-    fn shift_with_offset(&self, ts: Timestamp) -> (Timestamp, i32) {
-        let seconds = i64::try_from(ts.as_secs()).ok();
-        let instant = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-        let Some((zone, instant)) = self.0.as_ref().zip(instant) else { return (ts, 0) };
-        let offset = zone.to_offset(instant).seconds();
-        let offset_seconds = i64::from(offset);
-        let seconds = ts.as_secs();
-        // A local time before 1970 is shifted by a day, which is as long as any offset.
-        let seconds = seconds
-            .checked_add_signed(offset_seconds)
-            .unwrap_or_else(|| seconds.saturating_add(SECONDS_PER_DAY).saturating_add_signed(offset_seconds));
-        (Timestamp::new(seconds, ts.subsec_nanos(), ts.digits()), offset)
+        self.shown(ts).shifted
     }
 
     /// Formats a time as RFC 3339.
     pub(crate) fn display(&self, ts: Timestamp) -> impl Display {
-        let (shifted, offset) = self.shift_with_offset(ts);
-        Shown { shifted, offset, is_in_1969: is_in_1969(ts, offset) }
+        self.shown(ts)
+    }
+
+    fn shown(&self, ts: Timestamp) -> Shown {
+        let seconds = ts.as_secs();
+        let instant =
+            i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+        let Some((zone, instant)) = self.0.as_ref().zip(instant) else {
+            return Shown { shifted: ts, offset: 0, is_in_1969: false };
+        };
+        let offset = zone.to_offset(instant).seconds();
+        let local = seconds.checked_add_signed(offset.into());
+        // A local time before 1970 is shifted by a day, which is as long as any offset.
+        let next_day = seconds.saturating_add(SECONDS_PER_DAY).saturating_add_signed(offset.into());
+        let shifted = Timestamp::new(local.unwrap_or(next_day), ts.subsec_nanos(), ts.digits());
+        Shown { shifted, offset, is_in_1969: local.is_none() && offset < 0 }
     }
 
     /// Formats date and time of day to the second: `2026-11-21 07:43:47`.
     pub(crate) fn seconds(&self, ts: Timestamp) -> impl Display {
-        let (shifted, offset) = self.shift_with_offset(ts);
-        Seconds(Shown { shifted, offset, is_in_1969: is_in_1969(ts, offset) })
+        Seconds(self.shown(ts))
     }
 
     /// The day of a time.
     pub(super) fn day(&self, ts: Timestamp) -> Day {
-        let (shifted, offset) = self.shift_with_offset(ts);
+        let Shown { shifted, offset, is_in_1969 } = self.shown(ts);
         let days = shifted.as_secs().checked_div(SECONDS_PER_DAY).unwrap_or_default();
-        Day { days, is_in_1969: is_in_1969(ts, offset), offset: self.0.as_ref().map(|_| offset) }
+        Day { days, is_in_1969, offset: self.0.as_ref().map(|_| offset) }
     }
 
     /// The name for headings: `UTC` or `local`.
@@ -120,11 +118,6 @@ struct Shown {
     offset: i32,
     /// Whether the local date is 31 December 1969.
     is_in_1969: bool,
-}
-
-/// Whether the local date of a time is 31 December 1969, given the offset of the zone in seconds.
-fn is_in_1969(ts: Timestamp, offset: i32) -> bool {
-    ts.as_secs().checked_add_signed(i64::from(offset)).is_none() && offset < 0
 }
 
 impl Display for Shown {

@@ -1,5 +1,6 @@
 //! Files that are written one after the other, with the time in their names.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use crate::paths::{parent_directory, unused_path};
 pub(crate) struct StampedFiles {
     /// The path that the user gave.
     path: PathBuf,
-    /// The extension of the files, which the path may have, with its dot.
+    /// The extension of the files, which the path may have, with its dot; empty without one.
     extension: &'static str,
 }
 
@@ -29,8 +30,12 @@ impl StampedFiles {
 
     /// Returns the name of a file in a folder that begins at this time.
     pub(crate) fn unused_name(&self, folder: &Path, begin: impl Into<Timestamp>) -> io::Result<PathBuf> {
-        let stem = format!("{}.{}", self.stem().display(), stamp(begin));
-        let path = |number: &str| folder.join(format!("{stem}{number}{}", self.extension));
+        let stamp = stamp(begin);
+        let path = |number: &str| {
+            let mut name = self.stem().to_owned();
+            name.push(format!(".{stamp}{number}{}", self.extension));
+            folder.join(name)
+        };
         unused_path(u32::MAX, path).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
@@ -46,9 +51,10 @@ impl StampedFiles {
     }
 
     /// The name of the given path without the extension.
-    fn stem(&self) -> &Path {
-        let name = Path::new(self.path.file_name().unwrap_or_default());
-        let text = name.to_str().and_then(|name| name.strip_suffix(self.extension));
-        text.filter(|stem| !stem.is_empty()).map_or(name, Path::new)
+    fn stem(&self) -> &OsStr {
+        let own = self.extension.strip_prefix('.').map(OsStr::new);
+        let has_extension = own.is_some() && self.path.extension() == own;
+        let stem = if has_extension { self.path.file_stem() } else { self.path.file_name() };
+        stem.unwrap_or_default()
     }
 }

@@ -89,34 +89,23 @@ impl TextOptions {
 
 /// Renders events as text.
 pub(crate) struct Renderer {
-    format: TextFormat,
+    options: TextOptions,
     blocks: Blocks,
     lines: Lines,
-    zone: Zone,
-    selected: Selected,
     fields: Fields,
-    own_fields: String,
-    repeats_certificates: bool,
-    #[cfg(unix)]
-    syslog: Option<Syslog>,
     /// Names of the interfaces, by their index; empty unless events name theirs.
     interfaces: Vec<String>,
     file: Option<String>,
 }
 
 impl Renderer {
-    pub(crate) fn new(options: TextOptions) -> Self {
+    pub(crate) fn new(mut options: TextOptions) -> Self {
+        let fields = std::mem::take(&mut options.fields);
         Self {
-            #[cfg(unix)]
-            syslog: options.syslog,
-            format: options.format,
             blocks: Blocks::new(options.has_colour, options.zone.clone()),
             lines: Lines::new(options.has_colour, options.zone.clone()),
-            zone: options.zone,
-            selected: options.selected,
-            fields: Fields::new(options.fields, options.format == TextFormat::Tsv),
-            own_fields: options.own_fields,
-            repeats_certificates: options.repeats_certificates,
+            fields: Fields::new(fields, options.format == TextFormat::Tsv),
+            options,
             interfaces: Vec::new(),
             file: None,
         }
@@ -130,12 +119,12 @@ impl Renderer {
 
     /// Headings between the events, if they are lines.
     pub(crate) fn day_headings(&self) -> Option<DayHeadings> {
-        (self.format == TextFormat::Lines).then(|| DayHeadings::new(self.zone.clone()))
+        (self.options.format == TextFormat::Lines).then(|| DayHeadings::new(self.options.zone.clone()))
     }
 
     /// Shortens repeated certificates in the output, if they are written once.
     pub(crate) fn repeated_certificates(&self) -> Option<RepeatedCertificates> {
-        (!self.repeats_certificates).then(RepeatedCertificates::default)
+        (!self.options.repeats_certificates).then(RepeatedCertificates::default)
     }
 
     /// Sets the file that the next events come from; `None` unless events name their file.
@@ -146,7 +135,7 @@ impl Renderer {
     /// The line of headings of a table; empty in other formats.
     pub(crate) fn headings(&self) -> Vec<u8> {
         let mut line = Vec::new();
-        if matches!(self.format, TextFormat::Csv | TextFormat::Tsv) {
+        if matches!(self.options.format, TextFormat::Csv | TextFormat::Tsv) {
             // Writing to memory does not fail.
             let _ = self.fields.write_headings(&mut line);
         }
@@ -161,10 +150,10 @@ impl Renderer {
         if text.len() == before {
             return;
         }
-        if let Some(syslog) = &self.syslog {
+        if let Some(syslog) = &self.options.syslog {
             let event_text = text.split_off(before);
             syslog.write(event, &event_text, text);
-        } else if self.format == TextFormat::Blocks {
+        } else if self.options.format == TextFormat::Blocks {
             text.push(b'\n');
         }
     }
@@ -175,7 +164,7 @@ impl Renderer {
             return;
         }
         // Writing to memory does not fail.
-        match self.format {
+        match self.options.format {
             TextFormat::Lines => self.lines.write(text, event, self.interface(event)),
             TextFormat::Blocks => self.blocks.write(text, event, self.file.as_deref()),
             TextFormat::Json if self.fields.is_empty() => {
@@ -215,20 +204,21 @@ impl Renderer {
 
     /// Adds the fields of the user to an object at the end of the text.
     fn add_own_fields(&self, text: &mut Vec<u8>) {
-        if self.own_fields.is_empty() {
+        if self.options.own_fields.is_empty() {
             return;
         }
         // The brace that closes the object.
         text.pop();
         let is_empty = text.last() == Some(&b'{');
-        let fields = if is_empty { self.own_fields.trim_start_matches(',') } else { &self.own_fields };
+        let fields =
+            if is_empty { self.options.own_fields.trim_start_matches(',') } else { &self.options.own_fields };
         text.extend_from_slice(fields.as_bytes());
         text.push(b'}');
     }
 
     /// Whether an event is written.
     pub(crate) fn selects(&self, event: &Event) -> bool {
-        self.selected.contains(event, self.file.as_deref(), self.interface(event))
+        self.options.selected.contains(event, self.file.as_deref(), self.interface(event))
     }
 
     fn write_json(&self, event: &Event, text: &mut Vec<u8>) {

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without_reader};
 use super::compression::Compression;
-use super::rotated_file::{RotatedFile, stamp};
+use super::stamped::StampedFiles;
 use crate::output::error::OutputError;
-use crate::paths::{PathName, check_directory_writable, unused_path};
+use crate::paths::{PathName, check_directory_writable, parent_directory};
 
 /// Rotation policy. By default, files are not rotated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Rotation {
 /// Output file that events are appended to.
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
-    path: PathBuf,
+    names: StampedFiles,
     /// What is written is compressed already.
     compression: Option<Compression>,
     rotation: Rotation,
@@ -67,8 +67,10 @@ impl RotatingFile {
     pub(crate) fn open(path: &Path, rotation: Rotation, now: SystemTime) -> Result<Self, OutputError> {
         let name = || PathName(path.to_owned());
         let compression = Compression::of(path);
+        let names = StampedFiles::new(path.to_owned(), compression.map_or("", Compression::suffix));
         if compression.is_some() && fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
-            let set_aside = unused_name(path, compression, now).and_then(|name| fs::rename(path, name));
+            let set_aside =
+                names.unused_name(&parent_directory(path), now).and_then(|name| fs::rename(path, name));
             set_aside.map_err(|source| OutputError::Folder { path: name(), source })?;
         }
         let opened = match AppendFile::append(path, compression.is_none()) {
@@ -80,16 +82,16 @@ impl RotatingFile {
         // An existing file shows the time of its last event only, not of its first.
         let last = if opened.len > 0 { opened.modified.unwrap_or(now) } else { now };
         let (checked_len, period) = (opened.len, rotation.period(last));
-        Ok(Self { path: path.to_owned(), compression, rotation, opened, checked_len, period })
+        Ok(Self { names, compression, rotation, opened, checked_len, period })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.names.path()
     }
 
     /// Rotates by another policy from now on.
     pub(crate) fn rotate_by(&mut self, rotation: Rotation, now: SystemTime) -> Result<(), OutputError> {
-        check_rotation(&self.path, rotation, self.opened.regular)?;
+        check_rotation(self.names.path(), rotation, self.opened.regular)?;
         self.rotation = rotation;
         self.period = rotation.period(now);
         Ok(())
@@ -129,16 +131,16 @@ impl RotatingFile {
     /// Renames the file to `FILE.YYYYMMDDTHHMMSSZ`, with a suffix `.1`, `.2` and so on if that name exists, and opens a
     /// new one. The ending of a compressed file stays at the end. Returns the path of the rotated file. After an error the old file stays in use.
     pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<PathBuf> {
-        let rotated = unused_name(&self.path, self.compression, now)?;
-        fs::rename(&self.path, &rotated)?;
-        match AppendFile::append(&self.path, self.compression.is_none()) {
+        let rotated = self.names.unused_name(&parent_directory(self.names.path()), now)?;
+        fs::rename(self.names.path(), &rotated)?;
+        match AppendFile::append(self.names.path(), self.compression.is_none()) {
             Ok(opened) => {
                 self.take(opened, now);
                 Ok(rotated)
             }
             Err(error) => {
                 // The old file stays in use and gets its name back.
-                let _ = fs::rename(&rotated, &self.path);
+                let _ = fs::rename(&rotated, self.names.path());
                 Err(error)
             }
         }
@@ -148,8 +150,7 @@ impl RotatingFile {
     /// first error.
     pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let (stem, suffix) = parts(&self.path, self.compression);
-        RotatedFile::remove_oldest(&stem, suffix, keep, last, now)
+        self.names.remove_oldest(keep, last, now)
     }
 
     /// Whether the file was deleted, or its name is that of another file. A file that was moved keeps what is written to
@@ -158,7 +159,7 @@ impl RotatingFile {
         if !self.opened.regular {
             return false;
         }
-        let is_other = match fs::metadata(&self.path) {
+        let is_other = match fs::metadata(self.names.path()) {
             Ok(found) => Some(FileId::from(&found)) != self.opened.id,
             Err(error) => error.kind() == io::ErrorKind::NotFound && self.rotation.is_enabled(),
         };
@@ -177,7 +178,7 @@ impl RotatingFile {
     /// Closes the file and opens or creates the file at its path. Returns whether that is a different file. If the old file
     /// was deleted, what was written to it since the last check is written again. After an error the old file stays in use.
     pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
-        let mut opened = AppendFile::append(&self.path, self.compression.is_none())?;
+        let mut opened = AppendFile::append(self.names.path(), self.compression.is_none())?;
         let is_another = opened.id != self.opened.id;
         if is_another && self.is_deleted() {
             self.copy_unchecked(&mut opened)?;
@@ -238,26 +239,6 @@ impl RotatingFile {
         self.checked_len = opened.len;
         self.opened = opened;
         self.period = self.rotation.period(now);
-    }
-}
-
-/// Returns the name of a file that is rotated now.
-fn unused_name(path: &Path, compression: Option<Compression>, now: SystemTime) -> io::Result<PathBuf> {
-    let (stem, suffix) = parts(path, compression);
-    let stamp = stamp(now);
-    let unused = unused_path(u32::MAX, |number| {
-        let mut name = stem.clone().into_os_string();
-        name.push(format!(".{stamp}{number}{suffix}"));
-        name.into()
-    });
-    unused.ok_or_else(|| io::ErrorKind::AlreadyExists.into())
-}
-
-/// Splits a path before the time in the names of rotated files.
-fn parts(path: &Path, compression: Option<Compression>) -> (PathBuf, &'static str) {
-    match compression {
-        Some(compression) => (path.with_extension(""), compression.suffix()),
-        None => (path.to_owned(), ""),
     }
 }
 

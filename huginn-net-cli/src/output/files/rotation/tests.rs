@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use proptest::prelude::*;
 use tempfile::tempdir;
 
+use super::super::rotated_file::{RotatedFile, stamp};
 use super::*;
 use crate::paths::parent_directory;
 
@@ -293,7 +294,7 @@ proptest! {
                 Step::Wait(seconds) => now += seconds,
                 Step::Reopen => _ = file.reopen(at(now)).unwrap(),
                 Step::MoveAway => {
-                    fs::rename(&path, unused_name(&path, None, at(now)).unwrap()).unwrap();
+                    fs::rename(&path, StampedFiles::new(path.clone(), "").unused_name(folder.path(), at(now)).unwrap()).unwrap();
                     assert!(file.reopen(at(now)).unwrap());
                 }
             }
