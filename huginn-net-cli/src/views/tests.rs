@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use huginn_net::finding::NoticeSettings;
+use huginn_net::hosts::NoticeSettings;
 use huginn_net::hosts::{HostLimits, JoinedHosts};
 use huginn_net::record::EventKind;
 use huginn_net::watch::{WatchListHandle, WatchLists};

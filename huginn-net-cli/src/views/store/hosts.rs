@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use huginn_net::finding::HttpVerdict;
-use huginn_net::hosts::{HostId, ToolFinding};
+use huginn_net::finding::ToolFinding;
+use huginn_net::hosts::HostId;
 use huginn_net::{Escaped, Event, Finding};
 
 use super::bounded::{Bounded, Seen};

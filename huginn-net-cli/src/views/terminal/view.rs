@@ -4,14 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::limits::MAX_VIEW_FILTER;
 
-/// How hosts are sorted, after those with tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum HostOrder {
-    #[default]
-    MostEvents,
-    Latest,
-}
-
 /// A part of the screen with rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Panel {
