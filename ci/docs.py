@@ -18,8 +18,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-# Options that make the program write these events.
-OPTIONS = {"connection": ["--connections"], "finding": ["--findings"], "host": ["--summary"], "fingerprint": ["--rare", "100"]}
+# Commands that write these events; `pcap` writes the others.
+COMMANDS = {"connection": "pcap --connections", "finding": "pcap --findings", "host": "hosts", "fingerprint": "fingerprints --rare 100"}
 
 
 def run(command, path):
@@ -54,8 +54,8 @@ def event(text, capture, path):
     """Returns the event of a capture that an example shows: the one with its kind and its packet, address or value."""
     shown = json.loads(text)
     keys = [key for key in ("event", "packet", "ip", "kind", "value") if key in shown]
-    options = OPTIONS.get(shown["event"], [])
-    lines = run(" ".join(["huginn-net pcap -q --format json", *options, capture]), path).splitlines()
+    command = COMMANDS.get(shown["event"], "pcap")
+    lines = run(f"huginn-net {command} -q --format json {capture}", path).splitlines()
     for line in lines:
         found = json.loads(line)
         if all(found.get(key) == shown[key] for key in keys):

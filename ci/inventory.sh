@@ -70,7 +70,7 @@ print(f"inventory: {len(references)} components, {len(servers)} servers, {counte
 CHECK
 
 "$PROGRAM" pcap -q --format json --connections --findings -o "$tmp/events.jsonl" "$@" 2>"$tmp/messages" || true
-"$PROGRAM" pcap -q --format json --summary -o "$tmp/hosts.jsonl" "$@" 2>"$tmp/messages" || true
+"$PROGRAM" hosts -q --format json -o "$tmp/hosts.jsonl" "$@" 2>"$tmp/messages" || true
 cat "$tmp/hosts.jsonl" >>"$tmp/events.jsonl"
 
 "$tmp/venv/bin/python" - "$tmp/events.jsonl" docs/events.schema.json <<'CHECK'

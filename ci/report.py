@@ -91,11 +91,11 @@ def check_counts(browser, program, arguments, folder):
     """Rows of the page against hosts, fingerprints and blind spots in JSON."""
     page = folder / "report.html"
     write_report(program, ["--merge", *arguments], page)
-    hosts = lines(program, ["pcap", "--summary", "--merge", "--format", "json", *arguments])
+    hosts = lines(program, ["hosts", "--merge", "--format", "json", *arguments])
     shown = open_page(browser, page)
     expect("hosts in the table", shown.rows.get(("host-table", "tr.host"), 0), min(len(hosts), 250))
     expect("number of hosts", f"{len(hosts)} hosts" in shown.text, True)
-    fingerprints = lines(program, ["pcap", "--rare", "100", "--format", "json", *arguments])
+    fingerprints = lines(program, ["fingerprints", "--rare", "100", "--format", "json", *arguments])
     for kind in ("ja4", "sni", "user_agent", "tcp_syn_ack", "server_header", "hassh_server"):
         found = [line for line in fingerprints if line["kind"] == kind]
         expect(f"rows of {kind}", shown.rows.get((f"values-{kind}", "td.value"), 0), len(found))
@@ -113,7 +113,7 @@ def check_counts(browser, program, arguments, folder):
 def check_fragments(browser, program, arguments, folder):
     """Links to a host and to a filter."""
     page = folder / "report.html"
-    hosts = lines(program, ["pcap", "--summary", "--merge", "--format", "json", *arguments])
+    hosts = lines(program, ["hosts", "--merge", "--format", "json", *arguments])
     address = max(hosts, key=lambda host: len(host["verdict"]["evidence"]))["ip"]
     same = sum(host["ip"] == address for host in hosts)
     shown = open_page(browser, page, f"#host={address}")

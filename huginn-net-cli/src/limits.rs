@@ -15,7 +15,7 @@ pub(crate) const MAX_AUTO_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_a
 /// Delay before a progress bar is shown: a bar that vanishes at once would only flicker.
 pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(100);
 
-/// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
+/// Maximum number of rows in a table of `hosts`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
 /// Maximum number of certificates that an output with `--certificates once` remembers, with 64 bytes each; then it forgets them.

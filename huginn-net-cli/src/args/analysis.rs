@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use huginn_net::core::IpNet;
 
+use super::Category;
 use super::values::{
     Limit, ProtocolArgument, SeedArgument, Workers, parse_limit, parse_net, parse_seed, parse_workers,
 };
 
 /// Databases that name fingerprints.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Analysis")]
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = Category::NAMES.heading)]
 pub(crate) struct DatabaseArguments {
     /// Signature database in p0f v3 syntax, instead of the built-in one
     #[arg(long, value_name = "FILE")]
@@ -22,14 +23,25 @@ pub(crate) struct DatabaseArguments {
     pub(crate) clients: Vec<PathBuf>,
 }
 
-/// Selects packets.
+/// What is parsed of connections.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct PacketArguments {
+#[command(next_help_heading = Category::ANALYSIS.heading)]
+pub(crate) struct ProtocolArguments {
     /// Protocols to fingerprint
     #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
     pub(crate) protocols: Vec<ProtocolArgument>,
 
+    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one, or a
+    /// pcapng file with Decryption Secrets Blocks (docs/decryption.md); may be repeated. Secrets that a capture brings are used
+    /// without it; 'live' and 'watch' read new lines as they are written
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keylog: Vec<PathBuf>,
+}
+
+/// Selects packets by their addresses.
+#[derive(Args, Debug)]
+#[command(next_help_heading = Category::PACKETS.heading)]
+pub(crate) struct PacketArguments {
     /// Analyse only packets from or to this port; may be repeated
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Vec<u16>,
@@ -47,117 +59,13 @@ pub(crate) struct PacketArguments {
     pub(crate) exclude_net: Vec<IpNet>,
 }
 
-/// Adds to events.
+/// Selects packets, and says how they become flows.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct EventArguments {
-    /// Watch list: fingerprints, names, certificates, addresses and User-Agents, as lines, CSV, JSON Lines, MISP or STIX 2.1
-    /// (docs/watch-lists.md); may be repeated. A hit is an event 'match', and the exit status is 3
-    #[arg(long, value_name = "FILE")]
-    pub(crate) fingerprints: Vec<PathBuf>,
-
-    /// Report each connection at its end: packets, bytes, and what all layers showed (event 'connection')
-    #[arg(long)]
-    pub(crate) connections: bool,
-
-    /// Report scans, brute force, beacons, unusual TLS servers, and clients that contradict themselves or imitate other software
-    /// (event 'finding'; docs/findings.md)
-    #[arg(long)]
-    pub(crate) findings: bool,
-
-    #[command(flatten)]
-    pub(crate) thresholds: ThresholdArguments,
-
-    #[command(flatten)]
-    pub(crate) known: KnownArguments,
-}
-
-/// Which alerts are listed by the commands that always have findings.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct AlertArguments {
-    /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first, and the exit status is 3
-    #[arg(long, value_name = "FILE")]
-    pub(crate) fingerprints: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) thresholds: ThresholdArguments,
-
-    #[command(flatten)]
-    pub(crate) known: KnownArguments,
-}
-
-impl From<AlertArguments> for EventArguments {
-    fn from(AlertArguments { fingerprints, thresholds, known }: AlertArguments) -> Self {
-        Self { fingerprints, connections: false, findings: true, thresholds, known }
-    }
-}
-
-/// Leaves known alerts out.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct KnownArguments {
-    /// Leave the alerts out that this file lists, a JSON object a line with 'kind', 'host', 'server', 'fingerprint', 'until', and
-    /// 'reason' (docs/findings.md#known-alerts); may be repeated. --stats counts them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) known: Vec<PathBuf>,
-}
-
-/// Compares fingerprints, servers, issuers and TLS clients with those of a learning period.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct BaselineArguments {
-    /// Report each fingerprint, unnamed or private server, issuer and TLS client of a host that this file of --write-baseline lacks, once (event
-    /// 'finding'; docs/findings.md); may be repeated, which joins the files
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Vec<PathBuf>,
-
-    /// Write what was seen, and what the files of --baseline have, at the end
-    #[arg(long, value_name = "FILE")]
-    pub(crate) write_baseline: Option<PathBuf>,
-}
-
-/// Thresholds of findings.
-#[derive(Args, Clone, Copy, Debug)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct ThresholdArguments {
-    /// Report a scan once N ports of a host got a SYN in a minute; at most 1024 [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
-    pub(crate) scan_ports: Option<u32>,
-
-    /// Report a scan once N hosts got a SYN on a few ports in a minute; at most 1024 [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
-    pub(crate) scan_hosts: Option<u32>,
-
-    /// Report a beacon after N contacts at intervals that vary by up to 25 %, or fewer more regular ones [default: 20]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
-    pub(crate) beacon_count: Option<u32>,
-}
-
-impl ThresholdArguments {
-    /// Whether a threshold is set.
-    pub(crate) fn is_set(self) -> bool {
-        [self.scan_ports, self.scan_hosts, self.beacon_count].iter().any(Option::is_some)
-    }
-}
-
-/// Selects packets and databases, and configures the analysis.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Analysis")]
-pub(crate) struct AnalysisArguments {
-    #[command(flatten)]
-    pub(crate) databases: DatabaseArguments,
-
-    #[command(flatten)]
-    pub(crate) packets: PacketArguments,
-
+#[command(next_help_heading = Category::ANALYSIS.heading)]
+pub(crate) struct FlowArguments {
     /// Analyse only packets that match this BPF expression (pcap-filter(7); needs libpcap)
     #[arg(long, value_name = "BPF")]
     pub(crate) filter: Option<String>,
-
-    /// Stop after this many packets
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) count: Option<u64>,
 
     /// Number of worker threads; 'auto': one per processor, up to 16, if a file has at least 4 MiB; one for smaller files, pipes
     /// and live capture without --pin
@@ -184,12 +92,108 @@ pub(crate) struct AnalysisArguments {
     pub(crate) checksums: bool,
 
     #[command(flatten)]
+    pub(crate) packets: PacketArguments,
+
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+/// Selects packets and databases, and configures the analysis.
+#[derive(Args, Debug)]
+pub(crate) struct AnalysisArguments {
+    #[command(flatten)]
+    pub(crate) databases: DatabaseArguments,
+
+    #[command(flatten)]
+    pub(crate) protocols: ProtocolArguments,
+
+    #[command(flatten)]
+    pub(crate) flows: FlowArguments,
+}
+
+/// What is an alert.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = Category::FINDINGS.heading)]
+pub(crate) struct AlertArguments {
+    /// Watch list: fingerprints, names, certificates, addresses and User-Agents, as lines, CSV, JSON Lines, MISP or STIX 2.1
+    /// (docs/watch-lists.md); may be repeated. A hit is an event 'match', and the exit status is 3
+    #[arg(long, value_name = "FILE", help_heading = Category::NAMES.heading)]
+    pub(crate) fingerprints: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArguments,
+
+    /// Leave the alerts out that this file lists, a JSON object a line with 'kind', 'host', 'server', 'fingerprint', 'until', and
+    /// 'reason' (docs/findings.md#known-alerts); may be repeated. --stats counts them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Vec<PathBuf>,
+}
+
+/// Adds to events.
+#[derive(Args, Debug)]
+#[command(next_help_heading = Category::FINDINGS.heading)]
+pub(crate) struct EventArguments {
+    /// Report each connection at its end: packets, bytes, and what all layers showed (event 'connection')
+    #[arg(long)]
+    pub(crate) connections: bool,
+
+    /// Report scans, brute force, beacons, unusual TLS servers, and clients that contradict themselves or imitate other software
+    /// (event 'finding'; docs/findings.md)
+    #[arg(long)]
+    pub(crate) findings: bool,
+
+    #[command(flatten)]
+    pub(crate) alerts: AlertArguments,
+}
+
+impl From<AlertArguments> for EventArguments {
+    /// For the commands that always have findings.
+    fn from(alerts: AlertArguments) -> Self {
+        Self { connections: false, findings: true, alerts }
+    }
+}
+
+/// Compares fingerprints, servers, issuers and TLS clients with those of a learning period.
+#[derive(Args, Debug)]
+#[command(next_help_heading = Category::FINDINGS.heading)]
+pub(crate) struct BaselineArguments {
+    /// Report each fingerprint, unnamed or private server, issuer and TLS client of a host that this file of --write-baseline lacks, once (event
+    /// 'finding'; docs/findings.md); may be repeated, which joins the files
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Vec<PathBuf>,
+
+    /// Write what was seen, and what the files of --baseline have, at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+}
+
+/// Thresholds of findings.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = Category::FINDINGS.heading)]
+pub(crate) struct ThresholdArguments {
+    /// Report a scan once N ports of a host got a SYN in a minute; at most 1024 [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) scan_ports: Option<u32>,
+
+    /// Report a scan once N hosts got a SYN on a few ports in a minute; at most 1024 [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) scan_hosts: Option<u32>,
+
+    /// Report a beacon after N contacts at intervals that vary by up to 25 %, or fewer more regular ones [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub(crate) beacon_count: Option<u32>,
+}
+
+impl ThresholdArguments {
+    /// Whether a threshold is set.
+    pub(crate) fn is_set(self) -> bool {
+        [self.scan_ports, self.scan_hosts, self.beacon_count].iter().any(Option::is_some)
+    }
 }
 
 /// Limits what a packet can make the program write. `none` or 0 removes a limit; a second is one of packet time.
 #[derive(Args, Clone, Copy, Debug)]
-#[command(next_help_heading = "Output limits ('none': no limit; seconds of packet time)")]
+#[command(next_help_heading = Category::LIMITS.heading)]
 pub(crate) struct LimitArguments {
     /// Cut texts of events after this many bytes; the field 'cut' names them
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = parse_limit)]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DatabaseArguments, InputArguments, PacketArguments};
+use super::input::DecompressionArguments;
+use super::{DatabaseArguments, PacketArguments, ProtocolArguments};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
@@ -97,17 +98,18 @@ pub(crate) enum ExportKind {
     Tcp,
 }
 
-/// Selects captures and the databases that lack names.
 const LEARN_EXAMPLE: &str = "\
 Examples:
   huginn-net db learn captures/ --sample samples/ > unnamed.txt
   huginn-net db learn phone.pcap --protocols tls";
 
+/// Selects captures and the databases that lack names.
 #[derive(Args, Debug)]
 #[command(after_help = LEARN_EXAMPLE)]
 pub(crate) struct LearnArguments {
-    #[command(flatten)]
-    pub(crate) input: InputArguments,
+    /// Captures: files, directories, '@LIST' or '-', as in 'huginn-net pcap'
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(crate) files: Vec<PathBuf>,
 
     /// Write a small capture of each group to this directory: the packets of one flow up to the fingerprint, with
     /// addresses replaced. Payloads are not changed: check them before you share a sample
@@ -121,7 +123,13 @@ pub(crate) struct LearnArguments {
     pub(crate) programs: Vec<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) decompression: DecompressionArguments,
+
+    #[command(flatten)]
     pub(crate) databases: DatabaseArguments,
+
+    #[command(flatten)]
+    pub(crate) protocols: ProtocolArguments,
 
     #[command(flatten)]
     pub(crate) packets: PacketArguments,

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::input::DecompressionArguments;
-use super::{AnalysisArguments, ListOutputArguments, SelectArguments};
+use super::{AnalysisArguments, InputLimits, ListOutputArguments, SelectArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,12 +24,8 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "B")]
     pub(crate) after: PathBuf,
 
-    /// Decrypt TLS and QUIC with the secrets of this file, as in 'huginn-net pcap'; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) keylog: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) decompression: DecompressionArguments,
+    pub(crate) limits: InputLimits,
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,

@@ -23,7 +23,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) fingerprint: Fingerprint,
 
     /// A second JA4: list the differences and their possible reasons
-    #[arg(value_name = "OTHER")]
+    #[arg(value_name = "OTHER", conflicts_with_all = ["db", "clients"])]
     pub(crate) other: Option<Fingerprint>,
 
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::values::parse_event;
-use super::{AnalysisArguments, EventArguments, InputArguments, SelectArguments};
+use super::{AnalysisArguments, Category, EventArguments, InputArguments, SelectArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,13 +28,13 @@ pub(crate) struct ExtractArguments {
     pub(crate) event_additions: EventArguments,
 
     /// Write packets to this pcapng file, or with '-' to standard output
-    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    #[arg(short, long, help_heading = Category::OUTPUT.heading, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
     /// Only connections with these events (docs/events.md)
     #[arg(
         long,
-        help_heading = "Output",
+        help_heading = Category::SELECTION.heading,
         value_name = "KIND",
         value_delimiter = ',',
         value_parser = parse_event
@@ -45,14 +45,14 @@ pub(crate) struct ExtractArguments {
     pub(crate) select: SelectArguments,
 
     /// Write each connection only up to the packet of its last selected event
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) handshakes: bool,
 
     /// Write all packets of the captures, with comments on those that selected events come from
-    #[arg(long, help_heading = "Output", conflicts_with = "handshakes")]
+    #[arg(long, help_heading = Category::OUTPUT.heading, conflicts_with = "handshakes")]
     pub(crate) annotate: bool,
 
     /// Print only errors and warnings on standard error: no progress bar, no totals
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long, help_heading = Category::MESSAGES.heading)]
     pub(crate) quiet: bool,
 }

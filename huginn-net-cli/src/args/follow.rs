@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::input::DecompressionArguments;
-use super::{AnalysisArguments, NetworkArguments, SelectArguments};
+use super::{AnalysisArguments, InputLimits, ListOutputArguments, NetworkArguments, SelectArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,12 +38,8 @@ pub(crate) struct FollowArguments {
     #[arg(long, visible_alias = "ja4", value_name = "VALUE")]
     pub(crate) fingerprint: Option<String>,
 
-    /// Decrypt TLS and QUIC with the secrets of this file, as in 'huginn-net pcap'; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) keylog: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) decompression: DecompressionArguments,
+    pub(crate) limits: InputLimits,
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
@@ -57,33 +52,4 @@ pub(crate) struct FollowArguments {
 
     #[command(flatten)]
     pub(crate) output: ListOutputArguments,
-}
-
-/// The output of commands that write tables or JSON Lines.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct ListOutputArguments {
-    /// Output format
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ListOutputFormat,
-
-    /// Write to this file; '-' is standard output, the default
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Print times of the human format in the local time zone instead of UTC
-    #[arg(long)]
-    pub(crate) local_time: bool,
-
-    /// Print only errors and warnings on standard error: no progress bar
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListOutputFormat {
-    /// Sentences and tables
-    Human,
-    /// JSON Lines
-    Json,
 }

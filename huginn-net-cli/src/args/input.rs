@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Category;
 use super::values::{Limit, parse_limit};
 
 /// The capture files of a command.
@@ -15,10 +16,17 @@ pub(crate) struct InputArguments {
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one, or a pcapng
-    /// file with Decryption Secrets Blocks (docs/decryption.md); may be repeated. Secrets that a capture brings are used without it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) keylog: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: InputLimits,
+}
+
+/// Limits what is read of captures.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = Category::INPUT.heading)]
+pub(crate) struct InputLimits {
+    /// Stop after this many packets
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
 
     #[command(flatten)]
     pub(crate) decompression: DecompressionArguments,
@@ -26,6 +34,7 @@ pub(crate) struct InputArguments {
 
 /// Limits what a compressed capture can expand to.
 #[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = Category::INPUT.heading)]
 pub(crate) struct DecompressionArguments {
     /// End a .gz or .zst capture that expands to more than N times its length, beyond the first 64 MiB; 'none': no limit
     #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_limit)]
@@ -40,7 +49,7 @@ impl DecompressionArguments {
 
 /// Says which captures are of one network.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Hosts")]
+#[command(next_help_heading = Category::INPUT.heading)]
 pub(crate) struct NetworkArguments {
     /// Take equal private, link-local and loopback addresses of all captures for one host. Without it, captures are of one network if
     /// they share a MAC address or two servers on the Internet, or if less than a day lies between them and their names begin alike

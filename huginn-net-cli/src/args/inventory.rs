@@ -1,11 +1,9 @@
 //! `huginn-net inventory`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
 use super::values::parse_number;
-use super::{AnalysisArguments, InputArguments};
+use super::{Category, DocumentArguments, FlowArguments, InputArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,27 +20,18 @@ pub(crate) struct InventoryArguments {
     pub(crate) input: InputArguments,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
+    pub(crate) flows: FlowArguments,
 
     /// Format of the inventory
-    #[arg(long, value_enum, default_value = "human", help_heading = "Output", value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value = "human", help_heading = Category::OUTPUT.heading, value_name = "FORMAT")]
     pub(crate) format: InventoryFormat,
 
-    /// Write the inventory to this file; '-' is standard output, the default
-    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
     /// List at most N servers and N clients in the human format [default: 8]
-    #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
+    #[arg(long, help_heading = Category::OUTPUT.heading, value_name = "N", value_parser = parse_number)]
     pub(crate) top: Option<usize>,
 
-    /// Print times of the human format in the local time zone instead of UTC
-    #[arg(long, help_heading = "Output")]
-    pub(crate) local_time: bool,
-
-    /// Print only errors and warnings on standard error: no progress bar
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: DocumentArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

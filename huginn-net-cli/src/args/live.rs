@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
-use super::EventRunArguments;
+use super::output::formats_without;
 use super::values::{
     Processors, parse_address, parse_interval, parse_keep, parse_mode, parse_processors, parse_size,
 };
+use super::{Category, EventRunArguments, Format};
 
 /// Explains the signals and gives an example.
 const LIVE_HELP: &str = "\
@@ -24,7 +25,10 @@ Example:
   sudo huginn-net live -i eth0 --user nobody --format json | jq -c '[.ts, .event, .client.ip]'";
 
 #[derive(Args, Debug)]
-#[command(after_help = LIVE_HELP)]
+#[command(
+    after_help = LIVE_HELP,
+    mut_arg("format", |format| format.value_parser(formats_without(&[Format::Arrow, Format::ZeekTsv])))
+)]
 pub(crate) struct LiveArguments {
     /// Take options from this TOML file, too: each key is a long option ('huginn-net generate config' writes an example)
     #[arg(long, value_name = "FILE")]
@@ -36,7 +40,7 @@ pub(crate) struct LiveArguments {
 
     /// Interface to capture from ('huginn-net interfaces' lists them); udp:PORT or udp:ADDR:PORT receives mirrored traffic (VXLAN, Geneve,
     /// TZSP; Linux), tcp:HOST:PORT reads a capture from a server, file:DIR the captures of a directory while they grow; may be repeated
-    #[arg(short, long = "interface", required = true, value_name = "IFACE")]
+    #[arg(short, long = "interface", required = true, value_name = "IFACE", help_heading = Category::CAPTURE.heading)]
     pub(crate) interfaces: Vec<String>,
 
     /// BPF expression, same as --filter (pcap-filter(7); needs libpcap)
@@ -44,12 +48,12 @@ pub(crate) struct LiveArguments {
     pub(crate) expression: Vec<String>,
 
     /// Show counters, hosts, rare fingerprints and events on the terminal; --output still writes events to a file
-    #[arg(long, conflicts_with = "stats_interval")]
+    #[arg(long, conflicts_with = "stats_interval", help_heading = Category::MESSAGES.heading)]
     pub(crate) tui: bool,
 
     /// The value of each option, of the command line and of the file.
     #[arg(skip)]
-    pub(crate) values: BTreeMap<String, Vec<OsString>>,
+    pub(crate) values: OptionValues,
 
     /// The file that the options come from; `None` without one.
     #[arg(skip)]
@@ -67,7 +71,7 @@ pub(crate) struct LiveArguments {
     pub(crate) run: EventRunArguments,
 
     /// Write events about TCP, HTTP, TLS and SSH that repeat a fingerprint of their host only once in this time: 1h, 1d
-    #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = "Output")]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = Category::OUTPUT.heading)]
     pub(crate) once: Option<Duration>,
 
     #[command(flatten)]
@@ -82,7 +86,7 @@ pub(crate) struct LiveArguments {
 
 /// Configures packet capture.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Capture")]
+#[command(next_help_heading = Category::CAPTURE.heading)]
 pub(crate) struct CaptureArguments {
     /// Capture backend [default: packet on Linux; libpcap on other systems, and with a BPF expression in a build with the feature libpcap]
     #[arg(long, value_enum, value_name = "NAME")]
@@ -101,10 +105,9 @@ pub(crate) struct CaptureArguments {
     #[arg(long)]
     pub(crate) wait: bool,
 
-    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one; new lines are
-    /// read as they are written (docs/decryption.md); may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) keylog: Vec<PathBuf>,
+    /// Stop after this many packets
+    #[arg(short, long, value_name = "N", help_heading = Category::INPUT.heading, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
 
     /// Do not put interfaces into promiscuous mode
     #[arg(short = 'p', long)]
@@ -129,8 +132,8 @@ pub(crate) enum BackendArgument {
 
 /// Configures log rotation. Without these options only SIGHUP, which logrotate sends, reopens the file.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Rotation of --output (SIGHUP reopens it)")]
-#[command(group = clap::ArgGroup::new("rotations").args(["rotate_size", "rotate_interval"]).multiple(true))]
+#[command(next_help_heading = Category::ROTATION.heading)]
+#[command(group = ArgGroup::new("rotations").args(["rotate_size", "rotate_interval"]).multiple(true))]
 pub(crate) struct RotationArguments {
     /// Rotate before the file exceeds this size: a number of bytes, 100M, 1G
     #[arg(long, value_name = "SIZE", requires = "output", value_parser = parse_size)]
@@ -160,13 +163,18 @@ impl RotationArguments {
     }
 }
 
+/// The options that select connections for `--extract`.
+const SELECTING: [&str; 8] =
+    ["condition", "from", "to", "events", "only_matches", "fingerprints", "findings", "baseline"];
+
 /// Writes packets.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Packets")]
+#[command(next_help_heading = Category::EXTRACT.heading)]
+#[command(group = ArgGroup::new("selection").args(SELECTING).multiple(true))]
 pub(crate) struct LiveExtractArguments {
     /// Write the first packets of connections with an event of --where or --events, or without these with a hit of --fingerprints or a
     /// finding, to pcapng files FILE.TIME.pcapng (docs/extract.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "selection")]
     pub(crate) extract: Option<PathBuf>,
 
     /// Packets of each connection
@@ -188,7 +196,7 @@ pub(crate) struct LiveExtractArguments {
 
 /// Configures the program as a service.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Service")]
+#[command(next_help_heading = Category::SERVICE.heading)]
 pub(crate) struct ServiceArguments {
     /// Write counters to standard error at this interval, as one JSON object: 60s, 5m
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
@@ -221,6 +229,16 @@ pub(crate) struct ServiceArguments {
     /// Do not restrict file access with Landlock
     #[arg(long)]
     pub(crate) no_sandbox: bool,
+}
+
+/// Options by their names.
+pub(crate) type OptionValues = BTreeMap<String, OptionValue>;
+
+/// The values of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OptionValue {
+    pub(crate) category: &'static Category,
+    pub(crate) values: Vec<OsString>,
 }
 
 /// Where the options of a program or of an output are in a configuration file.

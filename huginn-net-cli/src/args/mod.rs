@@ -1,6 +1,7 @@
 //! What was typed: the options of each command and the types of their values. Nothing here depends on the rest of the program.
 
 mod analysis;
+mod category;
 mod db;
 mod diff;
 #[cfg(target_os = "linux")]
@@ -9,8 +10,10 @@ mod enrich;
 mod explain;
 mod extract;
 mod findings;
+mod fingerprints;
 mod follow;
 mod generate;
+mod hosts;
 mod input;
 #[cfg(unix)]
 mod interfaces;
@@ -30,9 +33,10 @@ mod watch;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::analysis::{
-    AlertArguments, AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, KnownArguments,
-    LimitArguments, PacketArguments, ThresholdArguments,
+    AlertArguments, AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, FlowArguments,
+    LimitArguments, PacketArguments, ProtocolArguments, ThresholdArguments,
 };
+pub(crate) use self::category::Category;
 pub(crate) use self::db::{DbCommand, ExportArguments, ExportKind, ExportTarget, LearnArguments};
 pub(crate) use self::diff::DiffArguments;
 #[cfg(target_os = "linux")]
@@ -41,15 +45,20 @@ pub(crate) use self::enrich::EnrichArguments;
 pub(crate) use self::explain::ExplainArguments;
 pub(crate) use self::extract::ExtractArguments;
 pub(crate) use self::findings::FindingsArguments;
-pub(crate) use self::follow::{FollowArguments, ListOutputArguments, ListOutputFormat};
+pub(crate) use self::fingerprints::{FingerprintFormat, FingerprintsArguments};
+pub(crate) use self::follow::FollowArguments;
 pub(crate) use self::generate::GenerateCommand;
-pub(crate) use self::input::{InputArguments, NetworkArguments};
+pub(crate) use self::hosts::HostsArguments;
+pub(crate) use self::input::{InputArguments, InputLimits, NetworkArguments};
 #[cfg(unix)]
-pub(crate) use self::interfaces::{InterfacesArguments, ListFormat};
+pub(crate) use self::interfaces::InterfacesArguments;
 pub(crate) use self::inventory::{InventoryArguments, InventoryFormat};
 #[cfg(unix)]
-pub(crate) use self::live::{BackendArgument, ConfigPlace, LiveArguments};
-pub(crate) use self::output::{CertificateArgument, ColorArgument, Format, OutputArguments};
+pub(crate) use self::live::{BackendArgument, ConfigPlace, LiveArguments, OptionValue, OptionValues};
+pub(crate) use self::output::{
+    CertificateArgument, ColorArgument, DocumentArguments, Format, ListFormat, ListOutputArguments,
+    OutputArguments,
+};
 pub(crate) use self::p0f::P0fArguments;
 pub(crate) use self::pcap::PcapArguments;
 pub(crate) use self::report::ReportArguments;
@@ -78,7 +87,7 @@ pub(crate) struct EventRunArguments {
 const EXAMPLES: &str = "\
 Examples:
   huginn-net pcap capture.pcap                          a line for each event, then totals
-  huginn-net pcap --summary capture.pcap                what each host runs
+  huginn-net hosts capture.pcap                         what each host runs
   huginn-net findings captures/                         what stands out, worst first
   huginn-net report -o page.html captures/              one page about a directory
   sudo huginn-net live -i eth0 --user nobody            live traffic
@@ -94,8 +103,12 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Analyse capture files: events, hosts or fingerprints
+    /// Write the events of capture files
     Pcap(Box<PcapArguments>),
+    /// List the hosts of capture files: systems, software and the reasons for each verdict
+    Hosts(Box<HostsArguments>),
+    /// Count the fingerprints of capture files: the most frequent or the rarest ones
+    Fingerprints(Box<FingerprintsArguments>),
     /// List what stands out in capture files, worst first, a line each
     Findings(Box<FindingsArguments>),
     /// Write one HTML page about capture files

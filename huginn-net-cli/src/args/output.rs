@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
-use super::SelectArguments;
 use super::values::{OwnField, parse_event, parse_own_field};
+use super::{Category, SelectArguments};
 
 /// Selects the format and the destination of events.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = Category::OUTPUT.heading)]
 pub(crate) struct OutputArguments {
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
@@ -22,15 +23,18 @@ pub(crate) struct OutputArguments {
     pub(crate) output: Option<PathBuf>,
 
     /// Write only these events (docs/events.md)
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_event)]
+    #[arg(
+        long,
+        help_heading = Category::SELECTION.heading,
+        value_name = "KIND",
+        value_delimiter = ',',
+        value_parser = parse_event
+    )]
     pub(crate) events: Vec<&'static str>,
 
     /// Write only hits of --fingerprints: the same as --events match
-    #[arg(long, requires = "fingerprints", conflicts_with = "events")]
+    #[arg(long, help_heading = Category::SELECTION.heading, requires = "fingerprints", conflicts_with = "events")]
     pub(crate) only_matches: bool,
-
-    #[command(flatten)]
-    pub(crate) select: SelectArguments,
 
     /// Write only these fields of the JSON of events, such as ts,client.ip,sni,ja4, in JSON, CSV or TSV [default: all fields
     /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV, or what matches and findings say if only these are written]
@@ -58,17 +62,20 @@ pub(crate) struct OutputArguments {
     pub(crate) color: ColorArgument,
 
     /// Write counters to standard error at the end, as one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = Category::MESSAGES.heading)]
     pub(crate) stats: bool,
 
     /// Print only errors and warnings on standard error: no progress bar, no totals
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = Category::MESSAGES.heading)]
     pub(crate) quiet: bool,
 
     /// Write events of the human format as blocks with all fields; on standard error, print the totals of each file, and
-    /// the dropped privileges of 'live'
-    #[arg(short, long, action = ArgAction::SetTrue)]
+    /// the dropped privileges of 'live', unless --quiet is given
+    #[arg(short, long)]
     pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -116,4 +123,48 @@ pub(crate) enum Format {
     Arrow,
     /// Log lines of p0f 3.09b
     P0f,
+}
+
+/// The formats of a command that does not have all of them.
+pub(super) fn formats_without(left_out: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let formats = Format::value_variants().iter().filter(|format| !left_out.contains(format));
+    PossibleValuesParser::new(formats.filter_map(ValueEnum::to_possible_value))
+        .try_map(|name| Format::from_str(&name, false))
+}
+
+/// The output of commands that write a table or another document.
+#[derive(Args, Debug)]
+#[command(next_help_heading = Category::OUTPUT.heading)]
+pub(crate) struct DocumentArguments {
+    /// Write to this file; '-' is standard output, the default
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print times of the human format in the local time zone instead of UTC
+    #[arg(long)]
+    pub(crate) local_time: bool,
+
+    /// Print only errors and warnings on standard error: no progress bar
+    #[arg(short, long, help_heading = Category::MESSAGES.heading)]
+    pub(crate) quiet: bool,
+}
+
+/// The output of commands that write tables or JSON Lines.
+#[derive(Args, Debug)]
+#[command(next_help_heading = Category::OUTPUT.heading)]
+pub(crate) struct ListOutputArguments {
+    /// Output format
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ListFormat,
+
+    #[command(flatten)]
+    pub(crate) document: DocumentArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// Sentences and tables
+    Human,
+    /// JSON Lines
+    Json,
 }

@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 /// The command line of p0f 3.09b, and a filter expression behind the options.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("background").args(["log", "api"]).multiple(true))]
 pub(crate) struct P0fArguments {
     /// Listen on this interface [default: the first one that is up]
     #[arg(short = 'i', value_name = "IFACE")]
     pub(crate) interface: Option<String>,
 
     /// Read packets from this capture file
-    #[arg(short = 'r', value_name = "FILE")]
+    #[arg(short = 'r', value_name = "FILE", conflicts_with_all = ["interface", "promiscuous", "api", "daemon"])]
     pub(crate) read: Option<PathBuf>,
 
     /// Put the interface into promiscuous mode
@@ -40,11 +41,11 @@ pub(crate) struct P0fArguments {
     pub(crate) user: Option<String>,
 
     /// Run in the background (needs -o or -s)
-    #[arg(short = 'd')]
+    #[arg(short = 'd', requires = "background")]
     pub(crate) daemon: bool,
 
     /// Number of parallel API connections; without effect: the socket has a limit of its own
-    #[arg(short = 'S', value_name = "N")]
+    #[arg(short = 'S', value_name = "N", requires = "api")]
     pub(crate) api_limit: Option<u32>,
 
     /// Idle timeouts of connections in seconds and of hosts in minutes; only with -r

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AlertArguments, AnalysisArguments, InputArguments, NetworkArguments, SelectArguments};
+use super::{AlertArguments, AnalysisArguments, Category, InputArguments, NetworkArguments, SelectArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -29,23 +29,23 @@ pub(crate) struct ReportArguments {
     pub(crate) select: SelectArguments,
 
     /// Write the page to this file, or with '-' to standard output
-    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    #[arg(short, long, help_heading = Category::OUTPUT.heading, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
     /// Title of the page
     #[arg(
         long,
-        help_heading = "Output",
+        help_heading = Category::OUTPUT.heading,
         value_name = "TEXT",
         default_value = "Hosts and clients in captures"
     )]
     pub(crate) title: String,
 
     /// Print times in the local time zone instead of UTC
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) local_time: bool,
 
     /// Print only errors and warnings: no progress bar
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long, help_heading = Category::MESSAGES.heading)]
     pub(crate) quiet: bool,
 }

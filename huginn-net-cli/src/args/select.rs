@@ -4,9 +4,11 @@ use clap::Args;
 use huginn_net::Timestamp;
 use huginn_net::select::parse_time;
 
+use super::Category;
+
 /// Selects events by their fields and their time.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = Category::SELECTION.heading)]
 pub(crate) struct SelectArguments {
     /// Only events whose fields fulfil this condition, such as "sni ~ '*.ru' and client.ip in 10.0.0.0/8" (docs/select.md)
     #[arg(long = "where", value_name = "CONDITION")]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{AnalysisArguments, EventArguments, InputArguments, SelectArguments};
+use super::{AlertArguments, AnalysisArguments, Category, InputArguments, SelectArguments};
 
 const EXAMPLE: &str = "\
 Keys: ? lists them, q quits.
@@ -22,10 +22,14 @@ pub(crate) struct TopArguments {
     #[command(flatten)]
     pub(crate) select: SelectArguments,
 
+    /// Show each connection at its end (event 'connection')
+    #[arg(long, help_heading = Category::FINDINGS.heading)]
+    pub(crate) connections: bool,
+
     #[command(flatten)]
-    pub(crate) events: EventArguments,
+    pub(crate) alerts: AlertArguments,
 
     /// Show times in the local time zone instead of UTC
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) local_time: bool,
 }

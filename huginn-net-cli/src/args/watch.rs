@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::EventRunArguments;
 use super::input::DecompressionArguments;
+use super::output::formats_without;
+use super::{Category, EventRunArguments, Format};
 
 const WATCH_HELP: &str = "\
 Signals:
@@ -17,24 +18,19 @@ Example:
   huginn-net watch --fingerprints watch.csv --only-matches --state watch.state /var/captures";
 
 #[derive(Args, Debug)]
-#[command(after_help = WATCH_HELP)]
+#[command(after_help = WATCH_HELP, mut_arg("format", |format| format.value_parser(formats_without(&[Format::ZeekTsv]))))]
 pub(crate) struct WatchArguments {
     /// Directory that another program fills with captures, such as 'tcpdump -G' or 'dumpcap -b'; directories below it are left out
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 
     /// File that remembers which captures were analysed, so that a later run goes on after them; it is created
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(long, value_name = "FILE", help_heading = Category::INPUT.heading)]
     pub(crate) state: Option<PathBuf>,
 
     /// Analyse the captures that are complete, then exit
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = Category::INPUT.heading)]
     pub(crate) once: bool,
-
-    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one; new lines are
-    /// read before each capture (docs/decryption.md); may be repeated. Secrets that a capture brings are used without it
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    pub(crate) keylog: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) decompression: DecompressionArguments,

@@ -13,10 +13,10 @@ use crate::views::diff::{self, View};
 
 pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
     let names = [&args.before, &args.after].map(|path| name_of(path));
-    let DiffPlan { sides, count, selected, output } = DiffPlan::new(args)?;
-    let mut writer = output.create()?;
+    let DiffPlan { sides, selected, output } = DiffPlan::new(args)?;
+    let mut writer = output.create(false)?;
     let messages = if output.is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
-    let mut runs = sides.map(|(inputs, analyzer)| CaptureRun::new(inputs, count, analyzer, messages));
+    let mut runs = sides.map(|(inputs, analyzer)| CaptureRun::new(inputs, analyzer, messages));
     for run in &runs {
         run.interrupt().on_signals(OnInterrupt::EndTwice)?;
     }
@@ -30,7 +30,7 @@ pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
     }
     let width = columns::width(writer.is_on_terminal());
     let out = writer.begin_part()?;
-    if output.is_json {
+    if output.is_json() {
         diff::write_json(out, &views)?;
     } else {
         diff::write_text(out, &views, width)?;

@@ -18,10 +18,10 @@ use crate::views::store::alerts::RankedAlert;
 use crate::views::store::statement::Statement;
 
 pub(super) fn run(args: FindingsArguments) -> Result<Outcome, Failure> {
-    let FindingsPlan { inputs, count, analyzer, networks, output } = FindingsPlan::new(args)?;
+    let FindingsPlan { inputs, analyzer, networks, output } = FindingsPlan::new(args)?;
     let networks = Networks::new(&networks, &inputs);
-    let mut writer = output.create()?;
-    let mut run = CaptureRun::start(inputs, count, analyzer, output.is_quiet)?;
+    let mut writer = output.create(false)?;
+    let mut run = CaptureRun::start(inputs, analyzer, output.is_quiet)?;
     let mut fold = Fold { networks, ..Fold::new(&[Part::Alerts], &HostLimits::default()) };
     run.run(&mut fold)?;
     let alerts = fold.store.alerts;
@@ -29,7 +29,7 @@ pub(super) fn run(args: FindingsArguments) -> Result<Outcome, Failure> {
     let out = writer.begin_part()?;
     for alert in &ranked {
         let file = run.name(alert.alert.statement.packets.file);
-        if output.is_json {
+        if output.is_json() {
             let json = alert.alert.to_json(file.as_deref()).map_err(io::Error::from)?;
             writeln!(out, "{json}")?;
         } else {

@@ -14,10 +14,10 @@ use crate::views::columns;
 use crate::views::follow::{Context, Followed};
 
 pub(super) fn run(args: FollowArguments) -> Result<Outcome, Failure> {
-    let FollowPlan { inputs, count, analyzer, networks, subject, selected, output } = FollowPlan::new(args)?;
+    let FollowPlan { inputs, analyzer, networks, subject, selected, output } = FollowPlan::new(args)?;
     let networks = Networks::new(&networks, &inputs);
-    let mut writer = output.create()?;
-    let mut run = CaptureRun::start(inputs, count, analyzer, output.is_quiet)?;
+    let mut writer = output.create(false)?;
+    let mut run = CaptureRun::start(inputs, analyzer, output.is_quiet)?;
     let followed = Followed::new(subject);
     let hosts = JoinedHosts::new(&host_limits());
     let mut follower = Follower { followed, selected, networks, hosts };
@@ -29,7 +29,7 @@ pub(super) fn run(args: FollowArguments) -> Result<Outcome, Failure> {
     let out = writer.begin_part()?;
     if followed.is_empty(&hosts) {
         stderr::report(&followed.nothing());
-    } else if output.is_json {
+    } else if output.is_json() {
         followed.write_json(out, &context)?;
     } else {
         followed.write_text(out, &context)?;

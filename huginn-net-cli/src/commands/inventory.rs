@@ -14,10 +14,9 @@ use crate::views::inventory::{self, Summary};
 use crate::views::store::Part;
 
 pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
-    let plan = InventoryPlan::new(args)?;
-    let mut writer = plan.create()?;
-    let InventoryPlan { inputs, count, analyzer, format, top, zone, is_quiet, .. } = plan;
-    let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
+    let InventoryPlan { inputs, analyzer, format, top, output } = InventoryPlan::new(args)?;
+    let mut writer = output.create(false)?;
+    let mut run = CaptureRun::start(inputs, analyzer, output.is_quiet)?;
     let mut fold = Fold::new(&[Part::Cryptography], &HostLimits::default());
     run.run(&mut fold)?;
     let inventory = fold.store.cryptography;
@@ -28,7 +27,7 @@ pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
         InventoryFormat::Human => {
             let spots = BlindSpot::of_analyzer(&run.analyzer);
             let unread = spots.iter().find(|spot| spot.name == "unknown_link");
-            inventory::write_text(out, &inventory, &summary, unread, top, width, &zone)?;
+            inventory::write_text(out, &inventory, &summary, unread, top, width, &output.zone)?;
         }
         InventoryFormat::Json => inventory::write_json(out, &inventory, &summary, run.opened())?,
         InventoryFormat::Cyclonedx => inventory::write_cyclonedx(out, &inventory, &summary)?,

@@ -10,9 +10,11 @@ mod explain;
 mod export;
 mod extract;
 mod findings;
+mod fingerprints;
 mod fold;
 mod follow;
 mod generate;
+mod hosts;
 #[cfg(unix)]
 mod interfaces;
 mod inventory;
@@ -36,6 +38,8 @@ use crate::sensor;
 pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Pcap(args) => pcap::run(*args),
+        Command::Hosts(args) => hosts::run(*args),
+        Command::Fingerprints(args) => fingerprints::run(*args),
         Command::Findings(args) => findings::run(*args),
         Command::Report(args) => report::run(args),
         Command::Extract(args) => extract::run(*args),

@@ -25,11 +25,11 @@ const PARTS: [Part; 7] = [
 ];
 
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
-    let ReportPlan { inputs, count, analyzer, hosts, networks, selected, output, title, zone, is_quiet } =
+    let ReportPlan { inputs, analyzer, hosts, networks, selected, output, title, zone, is_quiet } =
         ReportPlan::new(args)?;
     let networks = Networks::new(&networks, &inputs);
     let mut out = create(&output)?;
-    let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
+    let mut run = CaptureRun::start(inputs, analyzer, is_quiet)?;
     let mut fold = Fold { networks, selected, ..Fold::new(&PARTS, &hosts) };
     run.run(&mut fold)?;
     write(&mut out, &fold, &title, &zone, &run)?;

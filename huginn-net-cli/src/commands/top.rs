@@ -19,10 +19,10 @@ use crate::stderr;
 use crate::views::terminal::{Counts, Feed, TerminalView, sample_counts};
 
 pub(super) fn run(args: TopArguments) -> Result<Outcome, Failure> {
-    let TopPlan { inputs, count, analyzer, selected, zone } = TopPlan::new(args)?;
+    let TopPlan { inputs, analyzer, selected, zone } = TopPlan::new(args)?;
     let files = inputs.files.len();
     let feed = Arc::new(Feed::new(zone.clone()));
-    let run = CaptureRun::new(inputs, count, analyzer, Verbosity::Quiet);
+    let run = CaptureRun::new(inputs, analyzer, Verbosity::Quiet);
     let interrupt = run.interrupt().clone();
     let view = TerminalView::open(zone)?;
     interrupt.on_signals(OnInterrupt::EndView)?;

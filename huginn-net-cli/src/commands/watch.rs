@@ -25,7 +25,7 @@ pub(super) fn run(args: WatchArguments) -> Result<Outcome, Failure> {
     let reload = Reload::new(plan.lists.filter(|_| !events.is_on_terminal()))?;
     let messages = Verbosity::new(plan.is_quiet, plan.is_verbose);
     let mut key_logs = plan.key_logs;
-    let mut run = CaptureRun::new(plan.inputs, None, plan.analyzer, messages);
+    let mut run = CaptureRun::new(plan.inputs, plan.analyzer, messages);
     loop {
         for file in directory.closed_files(plan.once)? {
             if stop.is_set() {

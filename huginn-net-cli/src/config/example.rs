@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use clap::{Arg, ArgAction, CommandFactory};
 
-use super::{is_key, is_output_option, live};
-use crate::args::Arguments;
+use super::{is_key, is_of_output, live};
+use crate::args::{Arguments, Category};
 
 /// Longest line of a comment, in characters.
 const WIDTH: usize = 100;
@@ -18,26 +18,26 @@ pub(crate) fn example() -> String {
         "# Configuration of `huginn-net live --config FILE`. Each key is a long option; options on the command line win.\n\
          # A key with a comment sign has its default, or the form of its value.\n",
     );
-    let mut heading = None;
-    for argument in
-        live(&program).into_iter().flat_map(|live| live.get_arguments()).filter(|argument| is_key(argument))
-    {
-        if argument.get_help_heading() != heading {
-            heading = argument.get_help_heading();
-            let _ = writeln!(text, "\n## {}", heading.unwrap_or("Other options"));
+    let arguments = || live(&program).into_iter().flat_map(|live| live.get_arguments());
+    for category in &Category::ALL {
+        let mut heading = Some(category.heading);
+        for argument in
+            arguments().filter(|argument| is_key(argument) && Category::of(argument) == Some(category))
+        {
+            if let Some(heading) = heading.take() {
+                let _ = writeln!(text, "\n## {heading}");
+            }
+            write_argument(&mut text, argument);
         }
-        write_argument(&mut text, argument);
     }
     let _ = writeln!(
         text,
         "\n## Several outputs, each with a table: these keys, and for the others those above\n"
     );
     text.push_str("#[[output]]\n");
-    for argument in live(&program).into_iter().flat_map(|live| live.get_arguments()) {
+    for argument in arguments().filter(|argument| is_of_output(argument)) {
         let key = argument.get_long().unwrap_or_default();
-        if is_output_option(key) {
-            let _ = writeln!(text, "#{key} = {}", value(argument));
-        }
+        let _ = writeln!(text, "#{key} = {}", value(argument));
     }
     text
 }

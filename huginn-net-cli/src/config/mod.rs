@@ -14,54 +14,20 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 pub(crate) use self::example::example;
 use self::file::{Entry, File, Table};
-use crate::args::{Arguments, Command as Typed, ConfigPlace, LiveArguments};
+use crate::args::{Arguments, Category, Command as Typed, ConfigPlace, LiveArguments, OptionValue};
 use crate::failure::Failure;
 use crate::limits::MAX_OUTPUTS;
 use crate::paths::name_of;
 use crate::similar::most_similar;
 
-/// Options that a file cannot have: they are about the file itself, or end the program.
-const NOT_IN_FILES: [&str; 4] = ["config", "check", "help", "version"];
-
 /// The option that names where an output goes, and the tables of outputs.
 const OUTPUT: &str = "output";
-
-/// Options of an output, which may be in a table `[[output]]`.
-const OUTPUT_OPTIONS: [&str; 19] = [
-    OUTPUT,
-    "format",
-    "events",
-    "only-matches",
-    "where",
-    "from",
-    "to",
-    "fields",
-    "sensor-name",
-    "add-field",
-    "certificates",
-    "local-time",
-    "color",
-    "verbose",
-    "once",
-    "rotate-size",
-    "rotate-interval",
-    "rotate-keep",
-    "hour-folders",
-];
-
-/// Those of files that are rotated.
-const ROTATION_OPTIONS: [&str; 4] = ["rotate-size", "rotate-interval", "rotate-keep", "hour-folders"];
 
 /// The command that takes a file.
 const LIVE: &str = "live";
 
 /// Least similarity of a suggested name.
 const MIN_SIMILARITY: f64 = 0.7;
-
-/// Whether each output has an option of this name for itself.
-pub(crate) fn is_output_option(name: &str) -> bool {
-    OUTPUT_OPTIONS.contains(&name)
-}
 
 /// Parses a command line, and the configuration file that it names. The outer error is that of the command line, or a request
 /// for help; the inner one is that of the file.
@@ -132,12 +98,12 @@ fn parse_live(all: Vec<OsString>) -> Result<Arguments, clap::Error> {
     let matches = program.try_get_matches_from_mut(all)?;
     let mut arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
     if let (Typed::Live(args), Some(matches)) = (&mut arguments.command, matches.subcommand_matches(LIVE)) {
-        let options =
-            live(&program).into_iter().flat_map(Command::get_arguments).filter(|option| is_key(option));
+        let options = live(&program).into_iter().flat_map(Command::get_arguments);
         args.values = options
             .filter_map(|option| {
+                let category = Category::of(option)?;
                 let values = matches.get_raw(option.get_id().as_str())?.map(OsString::from).collect();
-                Some((option.get_long()?.to_owned(), values))
+                Some((option.get_long()?.to_owned(), OptionValue { category, values }))
             })
             .collect();
     }
@@ -173,7 +139,12 @@ fn live(program: &Command) -> Option<&Command> {
 
 /// Whether a file may have this option.
 fn is_key(argument: &Arg) -> bool {
-    argument.get_long().is_some_and(|long| !NOT_IN_FILES.contains(&long))
+    argument.get_long().is_some() && Category::of(argument).is_some()
+}
+
+/// Whether each output has this option for itself.
+fn is_of_output(argument: &Arg) -> bool {
+    Category::of(argument).is_some_and(|category| category.is_of_output)
 }
 
 /// An entry that becomes part of a command line.
@@ -240,13 +211,13 @@ impl<'a> Found<'a> {
             return Err(Failure::Usage(message.into()));
         }
         let of_output = |Table { line, entries }: Table| {
-            if let Some(entry) = entries.iter().find(|entry| !is_output_option(&entry.key)) {
-                // An unknown key has the nearest name.
-                self.argument(entry)?;
-                let key = &entry.key;
-                let reason =
-                    format!("'{key}' is for the whole program: write it before the first [[output]]");
-                return Err(self.failure(entry, reason));
+            for entry in &entries {
+                if !is_of_output(self.argument(entry)?) {
+                    let key = &entry.key;
+                    let reason =
+                        format!("'{key}' is for the whole program: write it before the first [[output]]");
+                    return Err(self.failure(entry, reason));
+                }
             }
             let own = self.applied(entries, &self.typed)?;
             let named = own.iter().map(|applied| applied.argument.get_id().to_string()).collect();
@@ -263,7 +234,8 @@ impl<'a> Found<'a> {
         // Options of rotation that were typed need an output. Those of the file may need each other, and are for outputs only.
         let entries = outputs.iter().flat_map(|output| &output.entries);
         let named = entries.into_iter().find(|applied| applied.argument.get_id() == OUTPUT);
-        let is_rotation = |applied: &&Applied<'_>| ROTATION_OPTIONS.contains(&applied.entry.key.as_str());
+        let is_rotation =
+            |applied: &&Applied<'_>| Category::of(applied.argument) == Some(&Category::ROTATION);
         let of_program = program.iter().filter(|applied| !is_rotation(applied)).chain(named);
         Ok(Lines { program: of_program.cloned().collect(), outputs, unused: Vec::new() })
     }
@@ -335,7 +307,7 @@ impl<'a> Found<'a> {
         let keys = || self.live.get_arguments().filter(|argument| is_key(argument));
         keys().find(|argument| argument.get_long() == Some(&entry.key)).ok_or_else(|| {
             let key = &entry.key;
-            if NOT_IN_FILES.contains(&key.as_str()) {
+            if self.live.get_arguments().any(|argument| argument.get_long() == Some(key)) {
                 return self.failure(entry, format!("'{key}' belongs on the command line"));
             }
             let similarity = |argument: &&Arg| match argument.get_short() {

@@ -1,6 +1,7 @@
 //! How packets are analysed.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -17,13 +18,13 @@ use huginn_net::observers::EventLimits;
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Database, Filter, HuginnNet, Observers, Scope};
 
-use super::baseline;
 use super::databases::read_databases;
 use super::watch_files::WatchFiles;
+use super::{Inputs, baseline, refusals};
 use crate::args::{
-    AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, EventRunArguments, Format,
-    KnownArguments, LimitArguments, OutputArguments, PacketArguments, ProtocolArgument, SeedArgument,
-    ThresholdArguments, Workers,
+    AlertArguments, AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments,
+    EventRunArguments, FlowArguments, Format, LimitArguments, OutputArguments, PacketArguments,
+    ProtocolArgument, ProtocolArguments, SeedArgument, ThresholdArguments, Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
@@ -55,25 +56,27 @@ pub(crate) struct AnalysisPlan {
 impl AnalysisPlan {
     /// An analysis with all options.
     pub(crate) fn new(args: &AnalysisArguments) -> Result<Self, Failure> {
-        let plan = Self::of_packets(&args.packets, &args.databases)?;
-        let decode = decode_config(args);
+        Ok(Self::with_databases(&args.databases)?.parse(&args.protocols)?.with_flows(&args.flows))
+    }
+
+    /// Selects packets, and sets how they become flows.
+    pub(super) fn with_flows(self, args: &FlowArguments) -> Self {
+        let (decode, filter) = (decode_config(args), packet_filter(&args.packets));
         let seed = args.seed.map(|seed| match seed {
             SeedArgument::Number(number) => HashSeed::Fixed(number),
             SeedArgument::Random => hash_seed::random(),
         });
         let limits = event_limits(args.limits);
-        let plan = plan.configure(|builder| builder.decode(decode).event_limits(limits));
-        Ok(Self { workers: args.workers, seed, expression: args.filter.clone(), ..plan })
+        let plan = self.configure(|builder| builder.filter(filter).decode(decode).event_limits(limits));
+        Self { workers: args.workers, seed, expression: args.filter.clone(), ..plan }
     }
 
-    /// An analysis of these packets by one worker.
-    pub(crate) fn of_packets(args: &PacketArguments, databases: &DatabaseArguments) -> Result<Self, Failure> {
-        let plan = Self::with_databases(databases)?;
-        let filter = packet_filter(args);
+    /// Selects protocols. Their HTTP is the only content that key logs decrypt.
+    pub(super) fn parse(self, args: &ProtocolArguments) -> Result<Self, Failure> {
         let has = |protocol| args.protocols.contains(&protocol);
-        Ok(plan.configure(|builder| {
+        refusals::KEY_LOG_WITHOUT_HTTP.check(!args.keylog.is_empty() && !has(ProtocolArgument::Http))?;
+        Ok(self.configure(|builder| {
             builder
-                .filter(filter)
                 .tcp(has(ProtocolArgument::Tcp))
                 .http(has(ProtocolArgument::Http))
                 .tls(has(ProtocolArgument::Tls))
@@ -112,7 +115,8 @@ impl AnalysisPlan {
         outputs: &[&OutputArguments],
     ) -> Result<Self, Failure> {
         let handshakes = follows_handshakes(outputs);
-        let watch = match &*args.fingerprints {
+        let AlertArguments { fingerprints, thresholds, known } = &args.alerts;
+        let watch = match &**fingerprints {
             [] => None,
             paths => {
                 let (files, loaded) = WatchFiles::read(paths)?;
@@ -121,9 +125,8 @@ impl AnalysisPlan {
             }
         };
         let has_certificates = watch.as_ref().is_some_and(|files| files.handle.get().has_certificates());
-        let is_selected = outputs.iter().any(|output| output.events.contains(&"finding"));
-        let notices = (args.findings || is_selected).then(|| notice_settings(args.thresholds));
-        let known = known_alerts(&args.known)?;
+        let notices = args.findings.then(|| notice_settings(*thresholds));
+        let known = known_alerts(known)?;
         let plan = self.configure(|builder| {
             let handshakes = handshakes || has_certificates;
             builder.connections(args.connections).handshakes(handshakes).notices(notices).known(known)
@@ -207,6 +210,11 @@ impl AnalysisPlan {
         self.expression.take()
     }
 
+    /// Builds the analyzer of captures, which decrypts with their secrets.
+    pub(super) fn build_for(self, inputs: &Inputs) -> Result<HuginnNet, Failure> {
+        self.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())
+    }
+
     /// Builds the analyzer of files; the length of the longest one is in bytes, `None` if unknown.
     pub(crate) fn build_for_files(self, longest: Option<u64>) -> Result<HuginnNet, Failure> {
         let seed = self.seed.unwrap_or_else(hash_seed::of_machine);
@@ -257,7 +265,7 @@ pub(super) fn packet_filter(args: &PacketArguments) -> Filter {
 }
 
 /// Returns how frames become segments.
-pub(super) fn decode_config(args: &AnalysisArguments) -> DecodeConfig {
+pub(super) fn decode_config(args: &FlowArguments) -> DecodeConfig {
     DecodeConfig {
         verify_checksums: args.checksums,
         vlan_in_flow_key: !args.no_vlan_tracking,
@@ -280,9 +288,9 @@ fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Bui
 }
 
 /// Reads the files of known alerts.
-fn known_alerts(args: &KnownArguments) -> Result<Option<Arc<KnownAlerts>>, Failure> {
+fn known_alerts(paths: &[PathBuf]) -> Result<Option<Arc<KnownAlerts>>, Failure> {
     let mut known: Option<KnownAlerts> = None;
-    for path in &args.known {
+    for path in paths {
         let text = read_file(path, MAX_KNOWN_BYTES)?;
         let read = KnownAlerts::parse(&text)
             .map_err(|source| Failure::KnownAlerts { path: name_of(path), source })?;

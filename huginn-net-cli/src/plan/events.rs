@@ -2,7 +2,9 @@
 
 use huginn_net::record::EVENT_NAMES;
 
-use crate::args::{Format, ProtocolArgument};
+use super::refusals;
+use crate::args::{EventArguments, Format, ProtocolArgument};
+use crate::failure::Failure;
 
 /// The events of p0f.
 const P0F_EVENTS: [&str; 7] =
@@ -40,20 +42,40 @@ impl Written<'_> {
     }
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    /// Events as JSON.
+    pub(super) fn new(
+        protocols: &'a [ProtocolArgument],
+        events: &EventArguments,
+        written: Written<'a>,
+    ) -> Self {
+        let (connections, watches) = (events.connections, !events.alerts.fingerprints.is_empty());
+        Self { format: Format::Json, protocols, connections, watches, has_baseline: false, written }
+    }
+
+    /// Events that a view counts, with connections.
+    pub(super) fn of_view(protocols: &'a [ProtocolArgument], written: Written<'a>) -> Self {
+        let (connections, watches) = (true, false);
+        Self { format: Format::Json, protocols, connections, watches, has_baseline: false, written }
+    }
+
+    /// Fails if one of these events cannot occur.
+    pub(super) fn check(&self, events: &[&str]) -> Result<(), Failure> {
+        let obstacle = events.iter().find_map(|event| self.obstacle(event));
+        obstacle.map_or(Ok(()), |advice| Err(Failure::Usage(advice.into())))
+    }
+
     /// What to do so that an event can occur; `None` if it can.
-    pub(super) fn obstacle(&self, event: &str) -> Option<String> {
+    fn obstacle(&self, event: &str) -> Option<String> {
         if self.format == Format::P0f && !P0F_EVENTS.contains(&event) {
-            return Some(format!("--format p0f has no event '{event}': choose another format"));
+            return Some(refusals::P0F_EVENT.advice(&[event]));
         }
-        if event == "connection" && !self.connections {
-            return Some("the event 'connection' needs --connections".to_owned());
-        }
-        if event == "match" && !self.watches {
-            return Some("the event 'match' needs --fingerprints".to_owned());
-        }
-        let name = self.missing_protocol(event)?;
-        Some(format!("the event '{event}' needs {name} in --protocols"))
+        let needed = match event {
+            "connection" if !self.connections => "--connections",
+            "match" if !self.watches => "--fingerprints",
+            _ => &format!("{} in --protocols", self.missing_protocol(event)?),
+        };
+        Some(refusals::EVENT_NEEDS.advice(&[event, needed]))
     }
 
     /// What to do so that one of several events can occur; `None` if one can. Without its protocol, no other option helps.
@@ -72,13 +94,15 @@ impl Scope<'_> {
             _ => false,
         };
         if is_of_baseline && !self.has_baseline {
-            return Some(match texts {
-                [finding, ..] if field == "finding" => format!("the finding '{finding}' needs --baseline"),
-                _ => format!("the field '{field}' needs --baseline"),
-            });
+            let (what, name) = match texts {
+                [finding, ..] if field == "finding" => ("finding", finding.as_str()),
+                _ => ("field", field),
+            };
+            return Some(refusals::FIELD_NEEDS.advice(&[what, name, "--baseline"]));
         }
         let is_listed = field == "listed" || field.starts_with("listed.");
-        (is_listed && !self.watches).then(|| format!("the field '{field}' needs --fingerprints"))
+        let needed = ["field", field, "--fingerprints"];
+        (is_listed && !self.watches).then(|| refusals::FIELD_NEEDS.advice(&needed))
     }
 
     /// The protocol that an event comes from, if it is not analysed.

@@ -9,8 +9,9 @@ use huginn_net::HuginnNet;
 use huginn_net::capture::PcapngWriter;
 use huginn_net::core::{DecodeConfig, Frame};
 
+use super::events::{Scope, Written};
 use super::output::creating;
-use super::{AnalysisPlan, Inputs, output, rules, select};
+use super::{AnalysisPlan, Inputs, output, select};
 use crate::args::{EventArguments, ExtractArguments};
 use crate::failure::Failure;
 use crate::output::{Document, PCAPNG_APPLICATION, Selected, Target};
@@ -20,7 +21,6 @@ use crate::stderr;
 /// The plan of `extract`.
 pub(crate) struct ExtractPlan {
     pub(crate) inputs: Inputs,
-    pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
     pub(crate) selected: Selected,
     pub(crate) packets: ExtractedPackets,
@@ -51,14 +51,16 @@ pub(crate) struct FrameFilter(Option<huginn_net::core::Bpf>);
 
 impl ExtractPlan {
     pub(crate) fn new(mut args: ExtractArguments) -> Result<Self, Failure> {
-        args.event_additions.findings |= args.events.contains(&"finding");
-        args.event_additions.connections |= args.events.contains(&"connection");
+        args.event_additions.findings |= args.event_additions.alerts.thresholds.is_set();
         if args.events.is_empty() && !args.select.is_set() && !args.annotate {
             args.events = default_events(&args.event_additions);
         }
         select::switch_on(&args.select, &args.events, &mut args.event_additions)?;
-        rules::check_extract(&args)?;
-        let inputs = Inputs::find(&args.input)?;
+        let written = Written { kinds: &args.events, by: "--events leaves out" };
+        let scope = Scope::new(&args.analysis.protocols.protocols, &args.event_additions, written);
+        scope.check(&args.events)?;
+        select::check_kinds(&args.select, &scope)?;
+        let inputs = Inputs::find(&args.input, &args.analysis.protocols.keylog)?;
         inputs.report_key_logs(args.quiet, false);
         refuse_pipes(&inputs)?;
         let target = output::target(Some(&args.output));
@@ -74,12 +76,11 @@ impl ExtractPlan {
             (false, false) => ExtractedPackets::Connections,
         };
         Ok(Self {
-            count: args.analysis.count,
             decoding: Decoding {
-                config: super::analysis::decode_config(&args.analysis),
-                filter: FrameFilter::new(args.analysis.filter.as_deref())?,
+                config: super::analysis::decode_config(&args.analysis.flows),
+                filter: FrameFilter::new(args.analysis.flows.filter.as_deref())?,
             },
-            analyzer: plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?,
+            analyzer: plan.build_for(&inputs)?,
             inputs,
             selected: select::selected(&args.select, args.events)?,
             packets,
@@ -91,7 +92,7 @@ impl ExtractPlan {
 
 /// The events that select connections if nothing else does: hits of watch lists and findings, if they are asked for. Empty for all.
 fn default_events(args: &EventArguments) -> Vec<&'static str> {
-    let kinds = [("match", !args.fingerprints.is_empty()), ("finding", args.findings)];
+    let kinds = [("match", !args.alerts.fingerprints.is_empty()), ("finding", args.findings)];
     kinds.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(kind, _)| kind).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use huginn_net::record::{EVENT_NAMES, FieldInfo, ValueType, fields_of_event};
 
+use super::refusals;
 use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::similar::most_similar;
@@ -50,8 +51,8 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
         [] => format!("--fields: unknown field '{path}': {}", suggest(path, written)).into(),
         events => {
             let verb = if events.len() == 1 { "has" } else { "have" };
-            let events = events.join(", ");
-            format!("--fields: no event that is written has the field '{path}': {events} {verb} it").into()
+            let events = format!("{} {verb}", events.join(", "));
+            refusals::FIELD_NOT_WRITTEN.advice(&[path, &events]).into()
         }
     }))
 }

@@ -7,17 +7,16 @@ use std::time::Duration;
 use huginn_net::core::IpNet;
 use huginn_net::explain::Fingerprint;
 use huginn_net::hosts::{HostLimits, NoticeSettings};
+use huginn_net::record::EVENT_NAMES;
 use huginn_net::{Configure, Escaped, HuginnNet};
 
-use super::output::open_document;
-use super::{AnalysisPlan, Inputs, output, rules, select};
-use crate::args::{
-    AnalysisArguments, DiffArguments, FollowArguments, InputArguments, ListOutputArguments, ListOutputFormat,
-    NetworkArguments,
-};
+use super::events::{Scope, Written};
+use super::{AnalysisPlan, DocumentPlan, Inputs, refusals, select};
+use crate::args::{DiffArguments, FollowArguments, NetworkArguments};
 use crate::failure::Failure;
-use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
+use crate::output::Selected;
 use crate::paths::name_of;
+use crate::views::diff::COMPARED_EVENTS;
 use crate::views::follow::Subject;
 
 /// Limits of the hosts: the plans cover the complete captures.
@@ -25,59 +24,26 @@ pub(crate) fn host_limits() -> HostLimits {
     HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() }
 }
 
-/// Where a list goes, and how it is written.
-pub(crate) struct ListOutput {
-    pub(super) target: Target,
-    pub(crate) is_json: bool,
-    pub(crate) zone: Zone,
-    pub(crate) is_quiet: bool,
-}
-
-impl ListOutput {
-    pub(super) fn new(args: &ListOutputArguments) -> Result<Self, Failure> {
-        rules::check_list_output(args)?;
-        Ok(Self {
-            target: output::target(args.output.as_deref()),
-            is_json: args.format == ListOutputFormat::Json,
-            zone: Zone::new(args.local_time),
-            is_quiet: args.quiet,
-        })
-    }
-
-    /// Opens the output.
-    pub(crate) fn create(&self) -> Result<TextWriter, Failure> {
-        let format = if self.is_json { TextFormat::Json } else { TextFormat::Lines };
-        open_document(&self.target, format, false)
-    }
-}
-
 /// The plan of `follow`.
 pub(crate) struct FollowPlan {
     pub(crate) inputs: Inputs,
-    pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
     pub(crate) networks: NetworkArguments,
     pub(crate) subject: Subject,
     pub(crate) selected: Selected,
-    pub(crate) output: ListOutput,
+    pub(crate) output: DocumentPlan,
 }
 
 impl FollowPlan {
     pub(crate) fn new(args: FollowArguments) -> Result<Self, Failure> {
-        rules::check_analysis(&args.analysis)?;
-        rules::check_follow(&args)?;
-        let output = ListOutput::new(&args.output)?;
+        // Connections and findings are shown, but there are no watch lists.
+        let kinds: Vec<&'static str> = EVENT_NAMES.into_iter().filter(|event| *event != "match").collect();
+        let written = Written { kinds: &kinds, by: "follow does not show" };
+        let scope = Scope::of_view(&args.analysis.protocols.protocols, written);
+        select::check_kinds(&args.select, &scope)?;
+        let output = DocumentPlan::of_list(&args.output)?;
         let selected = select::selected(&args.select, Vec::new())?;
-        let FollowArguments {
-            mut values,
-            server,
-            fingerprint,
-            keylog,
-            decompression,
-            analysis,
-            networks,
-            ..
-        } = args;
+        let FollowArguments { mut values, server, fingerprint, limits, analysis, networks, .. } = args;
         let subject = match (server, fingerprint) {
             (Some(server), _) => of_server(&server)?,
             (None, Some(value)) => Subject::Fingerprint(value),
@@ -86,13 +52,15 @@ impl FollowPlan {
                 first_value(&values.remove(0))?
             }
         };
-        let input = InputArguments { files: values, keylog, decompression };
-        rules::check_key_logs(&input.keylog, &analysis.packets)?;
-        let inputs = Inputs::find(&input)?;
+        let inputs = Inputs::find_files(&values, limits, &analysis.protocols.keylog)?;
         inputs.report_key_logs(output.is_quiet, false);
         inputs.refuse_as_output(&output.target)?;
-        let analyzer = analyzer(&analysis, &inputs)?;
-        Ok(Self { inputs, count: analysis.count, analyzer, networks, subject, selected, output })
+        let plan = AnalysisPlan::new(&analysis)?.configure(|builder| {
+            let notices = Some(NoticeSettings::default());
+            builder.hosts(host_limits()).profiles(true).connections(true).handshakes(true).notices(notices)
+        });
+        let analyzer = plan.build_for(&inputs)?;
+        Ok(Self { inputs, analyzer, networks, subject, selected, output })
     }
 }
 
@@ -188,47 +156,35 @@ fn is_port_of_name(name: &str, port: &str) -> bool {
     is_name && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Failure> {
-    let plan = AnalysisPlan::new(args)?;
-    let plan = plan.configure(|builder| {
-        let notices = Some(NoticeSettings::default());
-        builder.hosts(host_limits()).profiles(true).connections(true).handshakes(true).notices(notices)
-    });
-    plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())
-}
-
 /// The plan of `diff`.
 pub(crate) struct DiffPlan {
     /// Captures and analyzers of before and after.
     pub(crate) sides: [(Inputs, HuginnNet); 2],
-    pub(crate) count: Option<u64>,
     pub(crate) selected: Selected,
-    pub(crate) output: ListOutput,
+    pub(crate) output: DocumentPlan,
 }
 
 impl DiffPlan {
     pub(crate) fn new(args: DiffArguments) -> Result<Self, Failure> {
-        rules::check_analysis(&args.analysis)?;
-        rules::check_diff(&args)?;
-        let output = ListOutput::new(&args.output)?;
-        let DiffArguments { before, after, keylog, decompression, analysis, .. } = args;
-        if [&before, &after].iter().all(|path| path.as_os_str() == "-" || path.as_os_str() == "@-") {
-            return Err(Failure::Usage("standard input can be read only once: name it once".into()));
-        }
+        let written = Written { kinds: &COMPARED_EVENTS, by: "diff does not compare" };
+        let scope = Scope::of_view(&args.analysis.protocols.protocols, written);
+        select::check_kinds(&args.select, &scope)?;
+        let output = DocumentPlan::of_list(&args.output)?;
+        let DiffArguments { before, after, limits, analysis, .. } = args;
+        let is_stdin = |path: &&PathBuf| path.as_os_str() == "-" || path.as_os_str() == "@-";
+        refusals::STDIN_TWICE.check([&before, &after].iter().all(is_stdin))?;
         let side = |path: PathBuf| -> Result<(Inputs, HuginnNet), Failure> {
-            let input = InputArguments { files: vec![path], keylog: keylog.clone(), decompression };
-            rules::check_key_logs(&input.keylog, &analysis.packets)?;
-            let inputs = Inputs::find(&input)?;
+            let inputs = Inputs::find_files(&[path], limits, &analysis.protocols.keylog)?;
             inputs.refuse_as_output(&output.target)?;
             let plan = AnalysisPlan::new(&analysis)?;
             let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true).handshakes(true));
-            let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?;
+            let analyzer = plan.build_for(&inputs)?;
             Ok((inputs, analyzer))
         };
         let sides = [side(before)?, side(after)?];
         // Both sides read the same key logs.
         sides[0].0.report_key_logs(output.is_quiet, false);
         let selected = select::selected(&args.select, Vec::new())?;
-        Ok(Self { sides, count: analysis.count, selected, output })
+        Ok(Self { sides, selected, output })
     }
 }

@@ -10,8 +10,8 @@ use huginn_net::capture::is_capture_name;
 use huginn_net::decrypt::Secrets;
 use walkdir::WalkDir;
 
-use super::KeyLog;
-use crate::args::InputArguments;
+use super::{KeyLog, refusals};
+use crate::args::{InputArguments, InputLimits};
 use crate::failure::Failure;
 use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
 use crate::output::Target;
@@ -42,6 +42,8 @@ impl InputFile {
 #[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
+    /// Maximum number of packets of all captures together; `None` without a limit.
+    pub(crate) count: Option<u64>,
     /// Greatest ratio to which a compressed capture may expand; `None` without a limit.
     pub(crate) max_ratio: Option<NonZeroU32>,
     /// Whether a directory could not be read, or a directory or pattern has no captures.
@@ -54,13 +56,22 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// Finds the captures of a command line. Reports places without captures if there are captures elsewhere.
-    pub(crate) fn find(args: &InputArguments) -> Result<Self, Failure> {
-        let (secrets, max_ratio) = (Secrets::new(), args.decompression.max_ratio());
-        let key_logs = args.keylog.iter().map(|path| KeyLog::read_complete(path, max_ratio, &secrets));
+    pub(crate) fn find(args: &InputArguments, key_logs: &[PathBuf]) -> Result<Self, Failure> {
+        Self::find_files(&args.files, args.limits, key_logs)
+    }
+
+    pub(super) fn find_files(
+        files: &[PathBuf],
+        limits: InputLimits,
+        key_logs: &[PathBuf],
+    ) -> Result<Self, Failure> {
+        let InputLimits { count, decompression } = limits;
+        let (secrets, max_ratio) = (Secrets::new(), decompression.max_ratio());
+        let key_logs = key_logs.iter().map(|path| KeyLog::read_complete(path, max_ratio, &secrets));
         let key_logs = key_logs.collect::<Result<_, Failure>>()?;
-        let mut inputs = Self { files: Vec::new(), max_ratio, has_failed: false, secrets, key_logs };
+        let mut inputs = Self { count, max_ratio, secrets, key_logs, ..Self::default() };
         let mut without_captures = Vec::new();
-        for file in &args.files {
+        for file in files {
             let found = match file.as_os_str().as_encoded_bytes() {
                 [b'@', ..] => {
                     inputs.add_list(file)?;
@@ -76,9 +87,7 @@ impl Inputs {
             without_captures.extend(found.err());
         }
         let is_stdin = |file: &&PathBuf| file.as_os_str() == "-" || file.as_os_str() == "@-";
-        if args.files.iter().filter(is_stdin).count() > 1 {
-            return Err(Failure::Usage("standard input can be read only once: name it once".into()));
-        }
+        refusals::STDIN_TWICE.check(files.iter().filter(is_stdin).count() > 1)?;
         inputs.has_failed |= !without_captures.is_empty();
         let last = if inputs.files.is_empty() { without_captures.pop() } else { None };
         without_captures.iter().for_each(|failure| stderr::report(failure));

@@ -10,11 +10,11 @@ use huginn_net::core::DecodeConfig;
 use huginn_net::{Configure, Database, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
-use super::live_output::{LiveOutputPlan, Surroundings};
-use super::pcap::switch_on_kinds;
+use super::event_run::{check_effects, switch_on_kinds};
+use super::live_output::{self, LiveOutputPlan, Surroundings};
 use super::{
-    AnalysisPlan, BaselineFile, FrameFilter, GrowingKeyLogs, ReloadPlan, WatchFiles, analysis, output, rules,
-    select,
+    AnalysisPlan, BaselineFile, FrameFilter, GrowingKeyLogs, ReloadPlan, WatchFiles, analysis, output,
+    refusals, select,
 };
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments};
 use crate::config;
@@ -107,8 +107,8 @@ impl LiveExtractPlan {
                 .saturating_mul(1 << 20),
             snap_len: args.capture.snaplen,
             selected: selected.transpose()?,
-            decode: analysis::decode_config(analysis),
-            filter: analysis::packet_filter(&analysis.packets),
+            decode: analysis::decode_config(&analysis.flows),
+            filter: analysis::packet_filter(&analysis.flows.packets),
             expression: None,
         }))
     }
@@ -161,7 +161,11 @@ pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
         output.run.events.connections = args.run.events.connections;
         output.run.events.findings = args.run.events.findings;
     }
-    rules::check_live(args)
+    for output in &args.outputs {
+        live_output::check(output, args.tui)
+            .map_err(|failure| config::locate(output.place.as_ref(), failure))?;
+    }
+    check_effects(args.outputs.iter().map(|output| &output.run))
 }
 
 /// Whether all outputs have the format of p0f, to which the analysis is then limited.
@@ -194,12 +198,12 @@ impl LivePlan {
         prepare(&mut args)?;
         let extract = LiveExtractPlan::new(&args)?;
         let plan = AnalysisPlan::of_events(&args.run, &needed_outputs(&args))?;
-        let key_logs = GrowingKeyLogs::read(&args.capture.keylog)?;
+        let key_logs = GrowingKeyLogs::read(&args.run.analysis.protocols.keylog)?;
         let plan = plan.decrypt(key_logs.as_ref().map(GrowingKeyLogs::secrets));
         let (plan, reload) = ReloadPlan::new(&args, plan);
         let is_p0f = is_p0f(&args);
         let LiveArguments { capture, run, outputs, service, .. } = args;
-        let EventRunArguments { analysis, events, baseline, output } = run;
+        let EventRunArguments { events, baseline, output, .. } = run;
         let plan = if is_p0f {
             plan.limited_to_p0f()
         } else {
@@ -216,7 +220,7 @@ impl LivePlan {
         options.cpus = capture.pin.map(|pin| pin.0).unwrap_or_default();
         if capture.immediate_mode {
             options.buffer_timeout = Duration::ZERO;
-        } else if !events.fingerprints.is_empty() {
+        } else if !events.alerts.fingerprints.is_empty() {
             options.buffer_timeout = ALERT_BUFFER_TIMEOUT;
         }
         let outputs = outputs.iter().map(LiveOutputPlan::new).collect::<Result<_, Failure>>()?;
@@ -232,7 +236,7 @@ impl LivePlan {
             watch: plan.watch_files(),
             reload,
             analysis: plan,
-            count: analysis.count,
+            count: capture.count,
             outputs,
             extract,
             key_logs,
@@ -361,10 +365,7 @@ fn capture(
     // The first packets of several queues are not defined.
     let has_queues = LiveSource::has_queues(interfaces, &options) && count.is_none();
     let queues = if has_queues { workers } else { NonZeroUsize::MIN };
-    if queues < workers && !options.cpus.is_empty() {
-        let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap, streams and UDP ports without queues out";
-        return Err(Failure::Usage(reason.into()));
-    }
+    refusals::PINNED_QUEUES.check(queues < workers && !options.cpus.is_empty())?;
     let expression = here.clone();
     Ok(Capture { options, queues, analyzer: plan.filter_by(here).build_for_live(workers)?, expression })
 }
@@ -375,7 +376,7 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
         (Some(typed), Some(named)) if typed != named => {
             let named =
                 if named == NonZeroUsize::MIN { "1 processor".into() } else { format!("{named} processors") };
-            Err(Failure::Usage(format!("--pin names {named} for {typed} workers: leave -w out").into()))
+            Err(refusals::PINNED_WORKERS.failure(&[&named, &typed.to_string()]))
         }
         (typed, named) => Ok(typed.or(named).unwrap_or(NonZeroUsize::MIN)),
     }

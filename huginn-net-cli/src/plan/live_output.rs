@@ -1,19 +1,16 @@
 //! The outputs of `live`.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::output::{OutputContent, OutputPlan};
-use crate::args::{Format, LiveArguments};
+use super::event_run::{WhereEvents, check_event_output};
+use super::output::{OutputContent, OutputPlan, target};
+use super::refusals;
+use crate::args::{CertificateArgument, Format, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
-use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat};
+use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, names_socket};
 use crate::paths::{PathName, is_same_file, resolved};
-
-/// Options by their names, with their values.
-pub(crate) type OptionValues = BTreeMap<String, Vec<OsString>>;
 
 /// Where some events go, and in which form.
 pub(crate) struct LiveOutputPlan {
@@ -58,9 +55,7 @@ impl LiveOutputPlan {
         };
         let content = match (&target, content) {
             (LiveTarget::Socket(collector), OutputContent::Text(mut options)) if collector.is_syslog => {
-                if options.format == TextFormat::Blocks {
-                    return Err(Failure::Usage("messages of syslog are lines: leave --verbose out".into()));
-                }
+                refusals::SYSLOG_BLOCKS.check(options.format == TextFormat::Blocks)?;
                 options.syslog = Some(Syslog::new(!collector.has_datagrams()));
                 OutputContent::Text(options)
             }
@@ -84,8 +79,30 @@ impl LiveOutputPlan {
 
 /// The options of an output.
 pub(super) fn output_values(args: &LiveArguments) -> OptionValues {
-    let values = args.values.iter().filter(|(name, _)| config::is_output_option(name));
-    values.map(|(name, values)| (name.clone(), values.clone())).collect()
+    let values = args.values.iter().filter(|(_, option)| option.category.is_of_output);
+    values.map(|(name, option)| (name.clone(), option.clone())).collect()
+}
+
+/// Checks the options of an output, as if it was the only one. `has_view`: the terminal shows all events.
+pub(super) fn check(args: &LiveArguments, has_view: bool) -> Result<(), Failure> {
+    let LiveArguments { run, rotation, .. } = args;
+    let target = target(run.output.output.as_deref());
+    let is_socket = matches!(&target, Target::File(path) if names_socket(path));
+    let is_written = target != Target::Stdout;
+    let place = match (has_view, is_written) {
+        (true, true) => WhereEvents::ShownAndWritten,
+        (true, false) => WhereEvents::Shown,
+        (false, _) => WhereEvents::Written,
+    };
+    check_event_output(run, place)?;
+    let has_folders = rotation.has_hour_folders();
+    let rotates = rotation.rotate_size.is_some() || rotation.rotate_interval.is_some() || has_folders;
+    let is_rotated_file = rotates && is_written && !is_socket;
+    refusals::PARQUET_ROTATION.check(is_table(args) && !is_rotated_file)?;
+    let writes_once = run.output.certificates == CertificateArgument::Once;
+    refusals::CERTIFICATES_SOCKET.check(is_socket && writes_once)?;
+    refusals::HOUR_FOLDERS_FORMAT.check(has_folders && !is_table(args))?;
+    refusals::ROTATION_WITHOUT_FILE.check(rotates && !is_rotated_file)
 }
 
 /// Whether an output of a command line is a table.

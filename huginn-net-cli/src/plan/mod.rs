@@ -5,6 +5,7 @@ mod analysis;
 mod baseline;
 mod captures;
 mod databases;
+mod event_run;
 mod events;
 mod extract;
 mod fields;
@@ -19,9 +20,9 @@ mod output;
 mod p0f;
 mod pcap;
 mod program_list;
+mod refusals;
 #[cfg(unix)]
 mod reload;
-mod rules;
 mod select;
 #[cfg(unix)]
 mod watch;
@@ -29,7 +30,9 @@ mod watch_files;
 
 pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::baseline::{BaselineFile, BeyondBaseline};
-pub(crate) use self::captures::{ExplainPlan, FindingsPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
+pub(crate) use self::captures::{
+    ExplainPlan, FindingsPlan, FingerprintsPlan, HostsPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan,
+};
 pub(crate) use self::databases::{read_databases, signatures};
 pub(crate) use self::extract::{
     Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, FrameFilter, create_extract,
@@ -42,12 +45,12 @@ pub(crate) use self::key_log::KeyLog;
 #[cfg(unix)]
 pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan, StatePlan};
 #[cfg(unix)]
-pub(crate) use self::live_output::{LiveOutputPlan, OptionValues};
+pub(crate) use self::live_output::LiveOutputPlan;
 #[cfg(target_os = "linux")]
 pub(crate) use self::output::target;
-pub(crate) use self::output::{OutputContent, OutputPlan};
+pub(crate) use self::output::{DocumentPlan, OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
-pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};
+pub(crate) use self::pcap::PcapPlan;
 pub(crate) use self::program_list::ProgramList;
 #[cfg(unix)]
 pub(crate) use self::reload::{Configuration, ReloadPlan, Reread};

@@ -8,8 +8,11 @@ use huginn_net::record::formats::EventFormat;
 use huginn_net::record::formats::zeek::ZeekForm;
 
 use super::fields::{default_columns, own_fields};
-use super::select;
-use crate::args::{CertificateArgument, ColorArgument, EventArguments, Format, OutputArguments};
+use super::{refusals, select};
+use crate::args::{
+    CertificateArgument, ColorArgument, DocumentArguments, EventArguments, Format, ListFormat,
+    ListOutputArguments, OutputArguments,
+};
 use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::names_socket;
@@ -22,10 +25,6 @@ use crate::paths::name_of;
 
 /// Names of standard output.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-
-/// What to do without a folder.
-const NEEDS_FOLDER: &str =
-    "--format zeek-tsv writes a file for each log: name a folder with 'pcap --zeek-dir DIR'";
 
 /// The event of a hit of a watch list.
 const MATCH: &str = "match";
@@ -55,8 +54,8 @@ impl OutputPlan {
         let target = target(args.output.as_deref());
         let selected = select::selected(&args.select, written(args, events))?;
         let format = match args.format {
-            Format::Parquet | Format::Arrow => None,
-            Format::ZeekTsv => return Err(Failure::Usage(NEEDS_FOLDER.into())),
+            // zeek-tsv has a folder.
+            Format::Parquet | Format::Arrow | Format::ZeekTsv => None,
             Format::Human if args.verbose => Some(TextFormat::Blocks),
             Format::Human => Some(TextFormat::Lines),
             Format::Json => Some(TextFormat::Json),
@@ -93,8 +92,7 @@ impl OutputPlan {
         if let Target::File(path) = &self.target
             && names_socket(path)
         {
-            let message = format!("only 'live' writes to sockets; ./{} names a file", name_of(path));
-            return Err(Failure::Usage(message.into()));
+            return Err(refusals::SOCKET_OF_CAPTURES.failure(&[&name_of(path)]));
         }
         match self.content {
             OutputContent::Text(options) => {
@@ -129,9 +127,42 @@ impl OutputPlan {
     }
 }
 
-/// Opens the output of a table or another document of text.
-pub(super) fn open_document(target: &Target, format: TextFormat, pages: bool) -> Result<TextWriter, Failure> {
-    TextWriter::open_document(target, format, pages).map_err(|source| creating(target, source))
+/// Where a table or another document of text goes, and how it is written.
+pub(crate) struct DocumentPlan {
+    pub(super) target: Target,
+    pub(crate) format: TextFormat,
+    pub(crate) zone: Zone,
+    pub(crate) is_quiet: bool,
+}
+
+impl DocumentPlan {
+    /// A document whose human format is lines.
+    pub(super) fn new(args: &DocumentArguments, format: TextFormat) -> Result<Self, Failure> {
+        if args.local_time && format != TextFormat::Lines {
+            return Err(refusals::OF_HUMAN_FORMAT.failure(&["--local-time"]));
+        }
+        let (target, zone) = (target(args.output.as_deref()), Zone::new(args.local_time));
+        Ok(Self { target, format, zone, is_quiet: args.quiet })
+    }
+
+    pub(super) fn of_list(args: &ListOutputArguments) -> Result<Self, Failure> {
+        let format = match args.format {
+            ListFormat::Human => TextFormat::Lines,
+            ListFormat::Json => TextFormat::Json,
+        };
+        Self::new(&args.document, format)
+    }
+
+    /// Whether lines of JSON are written.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == TextFormat::Json
+    }
+
+    /// Opens the document. `pages`: a pager may show it.
+    pub(crate) fn create(&self, pages: bool) -> Result<TextWriter, Failure> {
+        let Self { target, format, .. } = self;
+        TextWriter::open_document(target, *format, pages).map_err(|source| creating(target, source))
+    }
 }
 
 pub(super) fn creating(target: &Target, source: io::Error) -> Failure {
@@ -147,7 +178,7 @@ pub(super) fn written(args: &OutputArguments, events: &EventArguments) -> Vec<&'
         return vec![MATCH];
     }
     let mut kinds = args.events.clone();
-    if !kinds.is_empty() && !events.fingerprints.is_empty() && !kinds.contains(&MATCH) {
+    if !kinds.is_empty() && !events.alerts.fingerprints.is_empty() && !kinds.contains(&MATCH) {
         kinds.push(MATCH);
     }
     kinds

@@ -12,11 +12,11 @@ use huginn_net_live::{LiveOptions, interfaces};
 use super::AnalysisPlan;
 #[cfg(unix)]
 use super::LiveOutputPlan;
+use super::event_run::P0F_HOST_IDLE;
 #[cfg(unix)]
 use super::live::{LiveMessages, LiveParts, LivePlan};
 #[cfg(unix)]
 use super::output::OutputContent;
-use super::pcap::P0F_HOST_IDLE;
 use crate::args::{DatabaseArguments, P0fArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
@@ -55,7 +55,6 @@ impl P0fPlan {
         if args.list {
             return Ok(Self::List);
         }
-        check(&args)?;
         let Some(path) = args.read.clone() else { return Self::of_interface(args) };
         if args.user.is_some() {
             stderr::report(&"-u has no effect on files: no privileges are needed");
@@ -83,21 +82,6 @@ impl P0fPlan {
         let log_owner = args.log.clone().zip(owner);
         Ok(Self::Live(Box::new(P0fLivePlan { live: live_plan(args)?, log_owner })))
     }
-}
-
-/// Refuses the combinations that p0f refuses.
-fn check(args: &P0fArguments) -> Result<(), Failure> {
-    let is_file = args.read.is_some();
-    let rules = [
-        (args.api_limit.is_some() && args.api.is_none(), "-S needs -s"),
-        (is_file && args.interface.is_some(), "-i and -r exclude each other"),
-        (is_file && args.promiscuous, "-p needs an interface: a file cannot be promiscuous"),
-        (is_file && args.api.is_some(), "-s needs an interface: there is no API for files"),
-        (is_file && args.daemon, "-d needs an interface: a file is read in the foreground"),
-        (args.daemon && args.log.is_none() && args.api.is_none(), "-d needs -o or -s"),
-    ];
-    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-    broken.map_or(Ok(()), |(_, advice)| Err(Failure::Usage(advice.into())))
 }
 
 /// The analysis of p0f, with the database and the filter expression behind the options.

@@ -1,5 +1,6 @@
 //! What `live` reads again on SIGHUP, and the options that may change then.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
@@ -11,18 +12,11 @@ use super::AnalysisPlan;
 use super::analysis::{ReplaceableSettings, follows_handshakes, packet_filter};
 use super::databases::read_databases;
 use super::live::{is_p0f, needed_outputs, prepare};
-use super::live_output::{LiveOutputPlan, OptionValues, Surroundings, is_table, output_values};
+use super::live_output::{LiveOutputPlan, Surroundings, is_table, output_values};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
-use crate::args::{Command, DatabaseArguments, LiveArguments};
+use crate::args::{Category, Command, DatabaseArguments, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
-
-/// Options of the whole program that may change while it runs; those of outputs may, too.
-const CHANGEABLE: [&str; 7] = ["clients", "db", "exclude-net", "exclude-port", "fingerprints", "net", "port"];
-
-/// Options that `--extract` uses from its start on.
-const FIXED_WITH_EXTRACT: [&str; 9] =
-    ["events", "exclude-net", "exclude-port", "from", "net", "only-matches", "port", "to", "where"];
 
 /// The files that SIGHUP reads again, and the settings that they change.
 #[derive(Debug)]
@@ -62,7 +56,7 @@ impl Needs {
     /// Fails if the analysis of these needs lacks something.
     fn check(self, now: Self) -> Result<(), Failure> {
         let message = if self.kinds != now.kinds {
-            "'where' names other kinds of events, 'connection' or 'finding': they can change at a restart only"
+            "'where' or 'events' names other kinds of events, 'connection' or 'finding': they can change at a restart only"
         } else if now.handshakes && !self.handshakes {
             "'events' names events of handshakes, which are followed from the start only: restart"
         } else if self.is_p0f != now.is_p0f {
@@ -89,8 +83,8 @@ impl Options {
     fn new(args: &LiveArguments) -> Self {
         let has_extract = args.extract.extract.is_some();
         let is_of_program =
-            |name: &str| !config::is_output_option(name) || has_extract && FIXED_WITH_EXTRACT.contains(&name);
-        let program = args.values.iter().filter(|(name, _)| is_of_program(name));
+            |category: &Category| !category.is_of_output || has_extract && category.selects_packets;
+        let program = args.values.iter().filter(|(_, option)| is_of_program(option.category));
         let tables = args.outputs.iter().filter(|output| is_table(output));
         Self {
             program: program.map(|(name, values)| (name.clone(), values.clone())).collect(),
@@ -99,31 +93,33 @@ impl Options {
         }
     }
 
-    /// The names of the options that differ, in their order.
-    fn changed(&self, now: &Self) -> Vec<String> {
-        let mut changed = names_of_changes(&self.program, &now.program);
+    /// The options that differ.
+    fn changed(&self, now: &Self) -> Changes {
+        let mut changes = changes(&self.program, &now.program);
         if self.outputs.len() == now.outputs.len() {
             let pairs = self.outputs.iter().zip(&now.outputs);
-            changed.extend(pairs.flat_map(|(before, now)| names_of_changes(before, now)));
+            changes.extend(pairs.flat_map(|(before, now)| self::changes(before, now)));
         } else {
-            changed.push("output".to_owned());
+            changes.insert("output".to_owned(), &Category::OUTPUT);
         }
-        changed.sort_unstable();
-        changed.dedup();
-        changed
+        changes
     }
 
-    /// The names of the options that `--extract` uses and that differ: those of tables are for their outputs only.
-    fn changed_of_extract(&self, now: &Self) -> Vec<String> {
-        let mut changed = names_of_changes(&self.program, &now.program);
-        changed.retain(|name| FIXED_WITH_EXTRACT.contains(&&**name));
-        changed
+    /// The options that `--extract` uses and that differ: those of tables are for their outputs only.
+    fn changed_of_extract(&self, now: &Self) -> Changes {
+        let mut changes = changes(&self.program, &now.program);
+        changes.retain(|_, category| category.selects_packets);
+        changes
     }
 }
 
-fn names_of_changes(before: &OptionValues, now: &OptionValues) -> Vec<String> {
-    let names = before.keys().chain(now.keys());
-    names.filter(|name| before.get(*name) != now.get(*name)).cloned().collect()
+/// The names of options that differ, with their categories.
+type Changes = BTreeMap<String, &'static Category>;
+
+fn changes(before: &OptionValues, now: &OptionValues) -> Changes {
+    let all = before.iter().chain(now);
+    let changed = all.filter(|(name, _)| before.get(*name) != now.get(*name));
+    changed.map(|(name, option)| (name.clone(), option.category)).collect()
 }
 
 /// The files that options name.
@@ -161,7 +157,7 @@ impl ReloadPlan {
             return (plan, None);
         }
         // Options change with a configuration file only.
-        let filter = args.config.is_some().then(|| packet_filter(&args.run.analysis.packets));
+        let filter = args.config.is_some().then(|| packet_filter(&args.run.analysis.flows.packets));
         let (plan, settings) = plan.replaceable(filter);
         let reload = Self {
             config: args.config.clone(),
@@ -219,9 +215,14 @@ impl ReloadPlan {
         let changed = self.options.changed(&options);
         let files = NamedFiles::new(&args);
         let of_extract =
-            if self.has_extract { self.options.changed_of_extract(&options) } else { Vec::new() };
-        let is_fixed = |name: &&String| of_extract.contains(name) || self.is_fixed(name, &files);
-        let fixed: Vec<&str> = changed.iter().filter(is_fixed).map(String::as_str).collect();
+            if self.has_extract { self.options.changed_of_extract(&options) } else { Changes::new() };
+        let fixed: Vec<&str> = changed
+            .iter()
+            .filter(|(name, category)| {
+                of_extract.contains_key(*name) || self.is_fixed(name, category, &files)
+            })
+            .map(|(name, _)| name.as_str())
+            .collect();
         if !fixed.is_empty() {
             let names = fixed.join("', '");
             return Err(Failure::Usage(format!("'{names}' can change at a restart only").into()));
@@ -231,7 +232,8 @@ impl ReloadPlan {
             return Err(Failure::Usage(message.into()));
         }
         let outputs = (self.options.outputs != options.outputs).then(|| self.outputs(&args)).transpose()?;
-        let filter = packet_filter(&args.run.analysis.packets);
+        let filter = packet_filter(&args.run.analysis.flows.packets);
+        let changed = changed.into_keys().collect();
         Ok(Configuration { changed, options, files, filter, outputs })
     }
 
@@ -244,8 +246,8 @@ impl ReloadPlan {
     }
 
     /// Whether a change of an option needs a restart.
-    fn is_fixed(&self, name: &str, files: &NamedFiles) -> bool {
-        !CHANGEABLE.contains(&name) && !config::is_output_option(name)
+    fn is_fixed(&self, name: &str, category: &Category, files: &NamedFiles) -> bool {
+        !category.is_reloadable && !category.is_of_output
             // Without lists, events are not compared.
             || name == "fingerprints" && (self.watch.is_none() || files.lists.is_empty())
     }
@@ -283,7 +285,7 @@ impl ReloadPlan {
 impl NamedFiles {
     fn new(args: &LiveArguments) -> Self {
         let run = &args.run;
-        Self { databases: run.analysis.databases.clone(), lists: run.events.fingerprints.clone() }
+        Self { databases: run.analysis.databases.clone(), lists: run.events.alerts.fingerprints.clone() }
     }
 
     fn has_databases(&self) -> bool {
@@ -344,9 +346,10 @@ mod tests {
             (options("server.port == 1", "server.port == 3"), false),
             (options("server.port == 4", "server.port == 2"), true),
         ] {
-            assert_eq!(before.changed_of_extract(&now).contains(&"where".to_owned()), wanted);
+            assert_eq!(before.changed_of_extract(&now).contains_key("where"), wanted);
         }
-        assert_eq!(before.changed(&options("server.port == 1", "server.port == 3")), ["where"]);
+        let changed = before.changed(&options("server.port == 1", "server.port == 3"));
+        assert_eq!(changed.into_keys().collect::<Vec<_>>(), ["where"]);
     }
 
     #[test]
@@ -357,10 +360,12 @@ mod tests {
                 "interface = 'lo'\n[[output]]\noutput = 'a'\nformat = '{a}'\n[[output]]\noutput = 'b'\nformat = '{b}'\n"
             );
             let mut args = parsed(&text);
-            args.capture.keylog = vec!["k".into()];
+            for output in &mut args.outputs {
+                output.run.analysis.protocols.keylog = vec!["k".into()];
+            }
             prepare(&mut args)
         };
         outputs(["p0f", "json"]).unwrap();
-        assert!(outputs(["p0f", "p0f"]).unwrap_err().to_string().contains("--format p0f does not decrypt"));
+        assert!(outputs(["p0f", "p0f"]).unwrap_err().to_string().contains("leave --keylog out"));
     }
 }

@@ -5,6 +5,7 @@ use huginn_net::select::{Selection, SelectionError, SelectionErrorKind};
 
 use super::events::Scope;
 use super::fields::{MIN_SIMILARITY, suggest};
+use super::refusals;
 use crate::args::{EventArguments, SelectArguments};
 use crate::failure::Failure;
 use crate::output::Selected;
@@ -33,17 +34,21 @@ const FIELDS: [(&[&str], &str); 13] = [
     (&["frame.number", "frame", "number", "packet_number"], "'packet'"),
 ];
 
-/// Enables the events 'connection' and 'finding' if the condition names them, or a field that no other events have. `written`: the
-/// kinds of events that are written, all if there are none.
+/// Enables the events 'connection' and 'finding' if they are selected, or the condition names them or a field that few other events have.
+/// `written`: the kinds of events that are written, all if there are none.
 pub(super) fn switch_on(
     args: &SelectArguments,
     written: &[&str],
     events: &mut EventArguments,
 ) -> Result<(), Failure> {
     let is_written = |kind: &str| written.is_empty() || written.contains(&kind);
+    events.connections |= written.contains(&"connection");
+    events.findings |= written.contains(&"finding");
     let Some(condition) = condition(args)? else { return Ok(()) };
     for kinds in condition.wanted_kinds() {
-        if kinds.iter().all(|kind| ["connection", "finding", "match"].contains(kind)) {
+        let is_rare = kinds.iter().all(|kind| ["connection", "finding", "match", "tool"].contains(kind));
+        // Without connections, the condition is about tools.
+        if is_rare && (kinds.contains(&"connection") || !kinds.contains(&"tool")) {
             events.connections |= kinds.contains(&"connection") && is_written("connection");
             events.findings |= kinds.contains(&"finding") && is_written("finding");
         }
@@ -67,23 +72,9 @@ fn obstacle(condition: &Selection, scope: &Scope<'_>) -> Option<String> {
         return Some(advice);
     }
     possible.retain(|kind| scope.written.contains(kind));
-    let wanted = condition.wanted_kinds();
-    let has_connection = possible.contains(&"connection");
-    for mut kinds in wanted.into_iter().chain([possible]) {
-        if let Some(advice) = scope.common_obstacle(&kinds) {
-            return Some(advice);
-        }
-        kinds.retain(|kind| scope.written.contains(kind));
-        // A comparison that few events but connections can fulfil is about connections, unless the rest of the condition excludes them.
-        let is_rare = |kind: &&str| ["connection", "finding", "match", "tool"].contains(kind);
-        if has_connection && kinds.contains(&"connection") && kinds.iter().all(is_rare) {
-            let (connection, others): (Vec<&str>, Vec<&str>) =
-                kinds.into_iter().partition(|kind| *kind == "connection");
-            if let Some(advice) = scope.common_obstacle(&connection) {
-                let others = others.join("', '");
-                return Some(format!("{advice}; for other events alone, add: and event in ('{others}')"));
-            }
-        }
+    let mut wanted = condition.wanted_kinds().into_iter().chain([possible]);
+    if let Some(advice) = wanted.find_map(|kinds| scope.common_obstacle(&kinds)) {
+        return Some(advice);
     }
     condition.wanted_fields().find_map(|(field, texts)| scope.field_obstacle(field, texts))
 }
@@ -98,7 +89,7 @@ pub(super) fn selected(args: &SelectArguments, events: Vec<&'static str>) -> Res
     if let (Some(from), Some(to)) = (from, to)
         && from.as_nanos() >= to.as_nanos()
     {
-        return Err(Failure::Usage("--to is not after --from: no time is between them".into()));
+        return Err(refusals::TIMES.failure(&[]));
     }
     Ok(Selected { events, condition: condition(args)?, from: *from, to: *to })
 }

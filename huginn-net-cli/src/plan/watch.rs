@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::HuginnNet;
 
-use super::pcap::{event_analysis, switch_on_kinds};
-use super::{BaselineFile, GrowingKeyLogs, Inputs, OutputPlan, WatchFiles, output, rules};
+use super::event_run::{check_event_run, event_analysis, switch_on_kinds};
+use super::{BaselineFile, GrowingKeyLogs, Inputs, OutputPlan, WatchFiles, output};
 use crate::args::{EventRunArguments, Format, WatchArguments};
 use crate::failure::Failure;
 use crate::limits::MIN_PARALLEL_LEN;
@@ -36,9 +36,9 @@ pub(crate) struct WatchPlan {
 impl WatchPlan {
     pub(crate) fn new(mut args: WatchArguments) -> Result<Self, Failure> {
         switch_on_kinds(&mut args.run)?;
-        rules::check_watch(&args)?;
-        let WatchArguments { directory, state, once, keylog, decompression, run } = args;
-        let EventRunArguments { events, baseline, output, .. } = &run;
+        check_event_run(&args.run)?;
+        let WatchArguments { directory, state, once, decompression, run } = args;
+        let EventRunArguments { analysis, events, baseline, output } = &run;
         let state = state.map(|path| resolved(&path));
         if let Some(path) = state.as_deref().filter(|path| path.exists() && !path.is_file()) {
             return Err(Failure::StateNotRegular { path: name_of(path) });
@@ -61,7 +61,7 @@ impl WatchPlan {
         {
             return Err(Failure::TableExists { path: name_of(path) });
         }
-        let key_logs = GrowingKeyLogs::read(&keylog)?;
+        let key_logs = GrowingKeyLogs::read(&analysis.protocols.keylog)?;
         let secrets = key_logs.as_ref().map(|key_logs| key_logs.secrets().clone()).unwrap_or_default();
         // Captures are complete: their secrets are read before.
         secrets.set_growing(false);

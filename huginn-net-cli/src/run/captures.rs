@@ -75,8 +75,7 @@ impl Drop for OpenCapture<'_> {
 }
 
 impl Captures {
-    /// Reads these captures. `count`: maximum number of packets, of all captures together.
-    pub(crate) fn new(inputs: Inputs, count: Option<u64>) -> Self {
+    pub(crate) fn new(inputs: Inputs) -> Self {
         Self {
             files: inputs.files,
             max_ratio: inputs.max_ratio,
@@ -86,7 +85,7 @@ impl Captures {
             left_out_sessions: 0,
             has_key_logs: !inputs.key_logs.is_empty(),
             next: 0,
-            left: count.unwrap_or(u64::MAX),
+            left: inputs.count.unwrap_or(u64::MAX),
             progress: Progress::hidden(),
             interrupt: Interrupt::default(),
             opened: 0,

@@ -79,9 +79,8 @@ impl Verbosity {
 }
 
 impl CaptureRun {
-    /// `count`: maximum number of packets, of all captures together.
-    pub(crate) fn new(inputs: Inputs, count: Option<u64>, analyzer: HuginnNet, messages: Verbosity) -> Self {
-        let captures = Captures::new(inputs, count);
+    pub(crate) fn new(inputs: Inputs, analyzer: HuginnNet, messages: Verbosity) -> Self {
+        let captures = Captures::new(inputs);
         Self { captures, analyzer, examples: ExampleFiles::default(), messages, has_failed: false }
     }
 
@@ -89,16 +88,23 @@ impl CaptureRun {
     ///
     /// # Errors
     /// The handler of signals cannot be set.
-    pub(crate) fn start(
+    pub(crate) fn start(inputs: Inputs, analyzer: HuginnNet, is_quiet: bool) -> Result<Self, Failure> {
+        Self::start_paged(inputs, analyzer, is_quiet, false)
+    }
+
+    /// The same for an output that a pager may show: it handles signals, and takes the screen.
+    pub(crate) fn start_paged(
         inputs: Inputs,
-        count: Option<u64>,
         analyzer: HuginnNet,
         is_quiet: bool,
+        has_pager: bool,
     ) -> Result<Self, Failure> {
-        let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
-        let mut run = Self::new(inputs, count, analyzer, messages);
-        run.interrupt().on_signals(OnInterrupt::EndTwice)?;
-        run.show_progress();
+        let mut run = Self::new(inputs, analyzer, Verbosity::new(is_quiet, false));
+        let on_interrupt = if has_pager { OnInterrupt::LeaveToPager } else { OnInterrupt::EndTwice };
+        run.interrupt().on_signals(on_interrupt)?;
+        if !has_pager {
+            run.show_progress();
+        }
         Ok(run)
     }
 

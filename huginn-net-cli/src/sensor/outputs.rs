@@ -12,6 +12,7 @@ use huginn_net::{Event, Timestamp};
 use huginn_net_live::Stopper;
 
 use super::once::Once;
+use crate::args::OptionValues;
 use crate::control::counters::{NamedOutputCounters, RepeatCounters};
 use crate::failure::Failure;
 #[cfg(feature = "parquet")]
@@ -25,7 +26,7 @@ use crate::output::{
 use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
 #[cfg(feature = "parquet")]
 use crate::paths::{PathName, check_directory_writable};
-use crate::plan::{LiveOutputPlan, OptionValues, OutputContent};
+use crate::plan::{LiveOutputPlan, OutputContent};
 
 /// All outputs.
 pub(super) struct Outputs {

@@ -75,9 +75,9 @@ fn output_for_people_and_spreadsheets_is_printable() {
         &["pcap", "--format", "human"][..],
         &["pcap", "--format", "human", "-v"],
         &["pcap", "--format", "human", "--local-time"],
-        &["pcap", "--summary"],
-        &["pcap", "--top", "9"],
-        &["pcap", "--top", "9", "--format", "csv"],
+        &["hosts"],
+        &["fingerprints", "--top", "9"],
+        &["fingerprints", "--top", "9", "--format", "csv"],
         &["pcap", "--format", "p0f"],
         &["pcap", "--format", "csv", "--fields", fields],
         &["pcap", "--format", "tsv", "--fields", fields],
@@ -100,11 +100,11 @@ fn no_cell_is_a_formula() {
     for start in ["=cmd|", "+1+", "-1+", "@SUM"] {
         let path = capture("formulas.pcap", &payloads(start));
         for (options, separator, count) in [
-            (&["--format", "csv", "--fields", "user_agent,sni"][..], ',', 2),
-            (&["--format", "tsv", "--fields", "user_agent,sni"], '\t', 2),
-            (&["--format", "csv", "--top", "9", "--kinds", "user_agent"], ',', 1),
+            (&["pcap", "--format", "csv", "--fields", "user_agent,sni"][..], ',', 2),
+            (&["pcap", "--format", "tsv", "--fields", "user_agent,sni"], '\t', 2),
+            (&["fingerprints", "--format", "csv", "--top", "9", "--kinds", "user_agent"], ',', 1),
         ] {
-            let output = run(&[&["pcap"], options].concat(), &path);
+            let output = run(options, &path);
             let text = String::from_utf8(output.stdout).unwrap();
             let cells: Vec<_> = text.lines().flat_map(|line| line.split(separator)).collect();
             assert_eq!(
@@ -128,7 +128,7 @@ fn file_names_are_printable_in_messages() {
     let under = damaged.join("c");
     for (args, path, status) in [
         (&["pcap", "--stats"][..], &path, 0),
-        (&["pcap", "--summary", "-v"], &path, 0),
+        (&["pcap", "-v"], &path, 0),
         (&["pcap"], &missing, 1),
         (&["pcap"], &damaged, 1),
         (&["pcap", "-o", under.to_str().unwrap()], &path, 2),

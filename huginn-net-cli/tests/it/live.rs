@@ -31,7 +31,7 @@ fn wrong_usage_exits_with_2_and_names_option() {
         (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "at least 1"),
         (&["-i", "lo", "-o", "x", "--rotate-size", "0"], "100M"),
         (&["-i", "lo", "--stats-interval", "0"], "from one second"),
-        (&["-i", "lo", "--extract", "x"], "--extract needs what selects connections: --where"),
+        (&["-i", "lo", "--extract", "x"], "--where <CONDITION>|"),
         (&["-i", "lo", "--extract-keep", "2"], "--extract"),
         (
             &["-i", "lo", "-o", "x", "--extract", "x", "--findings"],
@@ -87,7 +87,7 @@ fn wrong_values_of_a_file_have_their_line_or_table() {
         ("sensor-name = 'a'\n[[output]]\nformat = 'human'\n", "line 2: --sensor-name"),
         (
             "[[output]]\n[[output]]\noutput = 'tcp:127.0.0.1:1'\nrotate-size = '1M'\n",
-            "[[output]] at line 3: a socket cannot be rotated",
+            "[[output]] at line 3: only a file can be rotated",
         ),
     ] {
         fs::write(&config, format!("interface = 'lo'\n{text}")).unwrap();

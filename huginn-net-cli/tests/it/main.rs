@@ -20,6 +20,7 @@ mod extract;
 mod follow;
 mod generate;
 mod hostile_texts;
+mod hosts;
 mod http;
 mod inexact;
 #[cfg(target_os = "linux")]
@@ -41,7 +42,6 @@ mod program;
 mod report;
 mod ssh;
 mod structure;
-mod summary;
 #[cfg(feature = "parquet")]
 mod tables;
 mod tls_output;

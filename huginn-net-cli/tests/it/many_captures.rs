@@ -11,7 +11,9 @@ use crate::captures;
 
 fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
-    command.arg("pcap").args(args).env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
+    // Other commands begin with their name.
+    let is_named = args.first().is_some_and(|name| ["hosts", "fingerprints"].contains(name));
+    command.args((!is_named).then_some("pcap")).args(args).env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
     command
 }
 
@@ -24,7 +26,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 fn json(args: &[&str]) -> Vec<Value> {
-    let output = run(&[&["--format", "json"], args].concat());
+    let output = run(&[args, &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -134,11 +136,11 @@ fn lists_and_patterns_name_captures() {
 }
 
 #[test]
-fn merged_summary_has_one_host_per_address() {
+fn merged_hosts_have_one_row_per_address() {
     let folder = folder("merge");
     let folder = folder.to_str().unwrap();
-    let each = json(&["-q", "--summary", folder]);
-    let merged = json(&["-q", "--summary", "--merge", folder]);
+    let each = json(&["hosts", "-q", folder]);
+    let merged = json(&["hosts", "-q", "--merge", folder]);
     let address = |host: &Value| host["ip"].as_str().unwrap().to_owned();
     let addresses: BTreeSet<String> = each.iter().map(address).collect();
     assert!(addresses.len() < each.len(), "an address is in both captures");
@@ -166,18 +168,18 @@ fn fingerprints_are_counted_as_events_show_them() {
     let folder = captures::folder().join("tls");
     let folder = folder.to_str().unwrap();
     let known = ja4_hosts(&json(&["-q", folder]));
-    let lines = json(&["-q", "--top", "1000", "--events", "tls_client", folder]);
+    let lines = json(&["fingerprints", "-q", "--top", "1000", "--kinds", "ja4,ja3,sni", folder]);
     let ja4: Vec<&Value> = lines.iter().filter(|line| line["kind"] == "ja4").collect();
     assert!(ja4.len() > 10 && ja4.len() == known.len(), "{} of {}", ja4.len(), known.len());
     for line in &ja4 {
         let hosts = &known[line["value"].as_str().unwrap()];
         assert_eq!(line["hosts"].as_u64(), Some(hosts.len() as u64), "{line}");
     }
-    assert!(lines.iter().all(|line| line["kind"] != "tcp_syn"), "--events selects kinds");
+    assert!(lines.iter().all(|line| line["kind"] != "tcp_syn"), "--kinds selects");
     let order: Vec<u64> = ja4.iter().map(|line| line["hosts"].as_u64().unwrap()).collect();
     assert!(order.is_sorted_by(|one, other| one >= other), "{order:?}");
 
-    let rare = json(&["-q", "--rare", "3", "--events", "tls_client", folder]);
+    let rare = json(&["fingerprints", "-q", "--rare", "3", "--kinds", "ja4", folder]);
     let rare: Vec<&Value> = rare.iter().filter(|line| line["kind"] == "ja4").collect();
     assert_eq!(rare.len(), 3);
     assert_eq!(rare[0]["value"], ja4[ja4.len() - 1]["value"]);
@@ -189,12 +191,22 @@ fn fingerprints_name_their_first_packet() {
     let capture = captures::path("tls-curl.pcap").display().to_string();
     let first = json(&["--events", "tls_server", &capture]).remove(0);
     let of_kind = |lines: &[Value], kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
-    let lines = json(&["-q", "--top", "9", "--events", "tls_server", &capture]);
+    let lines = json(&["fingerprints", "-q", "--top", "9", "--where", "event == 'tls_server'", &capture]);
     assert!(of_kind(&lines, "ja3s") > 0 && of_kind(&lines, "tls_cipher") > 0);
     let line = lines.iter().find(|line| line["value"] == first["ja3s_hash"]).unwrap();
     assert_eq!(line["first"]["packet"], first["packet"]);
 
-    let output = run(&["-q", "--top", "9", "--events", "tls_server", "--format", "csv", &capture]);
+    let output = run(&[
+        "fingerprints",
+        "-q",
+        "--top",
+        "9",
+        "--where",
+        "event == 'tls_server'",
+        "--format",
+        "csv",
+        &capture,
+    ]);
     let mut csv = csv::Reader::from_reader(&output.stdout[..]);
     let column = |name| csv.headers().unwrap().iter().position(|heading| heading == name).unwrap();
     let [value, packet, file] = ["value", "packet", "file"].map(column);
@@ -206,15 +218,39 @@ fn fingerprints_name_their_first_packet() {
         assert_eq!(row[file], *"");
     }
 
-    let output = run(&["-q", "--top", "9", "--events", "tls_server", &capture, &capture]);
+    let output =
+        run(&["fingerprints", "-q", "--top", "9", "--where", "event == 'tls_server'", &capture, &capture]);
     let table = text(&output.stdout);
     assert!(table.lines().any(|line| line.ends_with("packet   file")), "{table}");
     assert!(table.lines().any(|line| line.ends_with("tls-curl.pcap")), "{table}");
 }
 
 #[test]
+fn kinds_and_conditions_select_fingerprints() {
+    let file = captures::path("http-imitation.pcap").display().to_string();
+    let kinds = |args: &[&str]| {
+        let lines = json(&[&["fingerprints", "-q"], args, &[&*file]].concat());
+        let mut kinds: Vec<Value> = lines.iter().map(|line| line["kind"].clone()).collect();
+        kinds.dedup();
+        kinds
+    };
+    assert!(kinds(&["--where", "event == 'http_request'"]).len() > 1);
+    assert_eq!(kinds(&["--kinds", "user_agent"]), ["user_agent"]);
+    let error = |args: &[&str]| {
+        let output = run(&[&["fingerprints"], args, &[&*file]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr).to_owned()
+    };
+    assert!(error(&["--kinds", "useragent"]).contains("expected one of tcp_syn"));
+    let uptime = ["--where", "event == 'uptime'"];
+    assert!(error(&uptime).contains("fingerprints does not count the event 'uptime'"));
+    assert!(error(&["--top", "3", "--rare", "3"]).contains("cannot be used with"));
+}
+
+#[test]
 fn tables_of_fingerprints_end_with_totals() {
-    let output = run(&["--rare", "2", &captures::path("tls-curl.pcap").display().to_string()]);
+    let output =
+        run(&["fingerprints", "--rare", "2", &captures::path("tls-curl.pcap").display().to_string()]);
     let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
     for wanted in ["JA4: rarest 2 of", "TCP SYN: rarest", "\ntotal       42 packets"] {
@@ -308,7 +344,7 @@ fn interrupt_ends_with_totals() {
 #[test]
 fn totals_of_fingerprints_have_contradictions() {
     let path = captures::path("hosts-ua.pcap");
-    let output = run(&["--rare", "1", "--events", "http_request", path.to_str().unwrap()]);
+    let output = run(&["fingerprints", "--rare", "1", "--kinds", "http_request", path.to_str().unwrap()]);
     let totals = text(&output.stdout);
     for reason in [
         "            192.0.2.1: TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",

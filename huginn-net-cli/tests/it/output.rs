@@ -245,8 +245,6 @@ fn full_standard_output_is_an_error() {
         vec!["--format", "json", &path],
         vec!["--format", "csv", "--fields", "ts", &path],
         vec!["--format", "p0f", &path],
-        vec!["--summary", &path],
-        vec!["--top", "3", &path],
     ] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = program(&args).stdout(Stdio::from(full)).output().unwrap();
@@ -338,25 +336,6 @@ fn conditions_select_events_of_each_format() {
     let json = stdout(&["-q", "--format", "json", "--where", "event == 'tls_client'", &file]);
     assert_eq!(json.lines().count(), names(&["--events", "tls_client"]).len());
     assert!(!lines.is_empty() && !lines.contains("SYN"), "{lines}");
-    let top = stdout(&["-q", "--top", "5", "--format", "json", "--where", "event == 'tls_server'", &file]);
-    assert!(!top.is_empty() && !top.contains("\"ja4\""), "{top}");
-}
-
-#[test]
-fn kinds_select_fingerprints() {
-    let file = capture("http-imitation.pcap");
-    let count = |args: &[&str]| {
-        let text = stdout(&[&["-q", "--top", "5", "--format", "json"], args, &[&*file]].concat());
-        let kinds = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].clone());
-        let mut kinds: Vec<_> = kinds.collect();
-        kinds.dedup();
-        kinds
-    };
-    assert!(count(&["--events", "http_request"]).len() > 1);
-    assert_eq!(count(&["--kinds", "user_agent"]), ["user_agent"]);
-    let error = |args: &[&str]| String::from_utf8(run(&[args, &[&*file]].concat()).stderr).unwrap();
-    assert!(error(&["--top", "3", "--kinds", "useragent"]).contains("expected one of tcp_syn"));
-    assert!(error(&["--kinds", "user_agent"]).contains("--kinds selects fingerprints of --top and --rare"));
 }
 
 #[test]
@@ -390,7 +369,6 @@ fn error_of_a_condition_points_at_its_place() {
             "--events leaves out the event",
         ),
         (&["--where", "user_agent ~ 'curl' and alpn == 'h2'"], "the condition cannot hold: no event has all"),
-        (&["--top", "5", "--where", "event == 'uptime'"], "--top and --rare do not count the event 'uptime'"),
     ] {
         let found = advice(options);
         assert!(found.contains(&format!("--where: {expected}")), "{found}");

@@ -84,12 +84,12 @@ fn limits_reach_the_tables() {
 fn refused_command_lines_name_the_reason() {
     let name = capture("curl-nginx.pcap");
     for (args, status, reason) in [
-        (&["-r", &*name, "-i", "lo"][..], 2, "-i and -r exclude each other"),
-        (&["-r", &name, "-p"], 2, "-p needs an interface"),
-        (&["-r", &name, "-s", "/nowhere/s"], 2, "there is no API for files"),
-        (&["-r", &name, "-d"], 2, "-d needs an interface"),
-        (&["-i", "lo", "-d"], 2, "-d needs -o or -s"),
-        (&["-i", "lo", "-S", "5"], 2, "-S needs -s"),
+        (&["-r", &*name, "-i", "lo"][..], 2, "'-r <FILE>' cannot be used with '-i <IFACE>'"),
+        (&["-r", &name, "-p"], 2, "cannot be used with '-p'"),
+        (&["-r", &name, "-s", "/nowhere/s"], 2, "cannot be used with '-s <PATH>'"),
+        (&["-r", &name, "-d", "-o", "log"], 2, "cannot be used with '-d'"),
+        (&["-i", "lo", "-d"], 2, "<-o <FILE>|-s <PATH>>"),
+        (&["-i", "lo", "-S", "5"], 2, "-s <PATH>"),
         (&["-r", &name, "-t", "0,1"], 2, "expected two positive numbers"),
         (&["-r", &name, "-m", "5"], 2, "expected two positive numbers"),
         (&["-r", "/nowhere/x.pcap"], 1, "/nowhere/x.pcap: "),

@@ -125,9 +125,3 @@ fn closed_pipe_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
 }
-
-#[test]
-fn tables_have_no_summary() {
-    let paths = paths(&["tls-curl.pcap"]);
-    assert_eq!(run(&["--format", "arrow", "--summary", &paths[0]]).status.code(), Some(2));
-}

@@ -40,19 +40,19 @@ fn events_and_totals_have_tool_first() {
 }
 
 #[test]
-fn summary_has_host_with_tool_first() {
-    let text = stdout(&["pcap", "-q", "--summary", &capture("nmap-syn.pcap")]);
+fn hosts_with_tools_come_first() {
+    let text = stdout(&["hosts", "-q", &capture("nmap-syn.pcap")]);
     let rows: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).skip(2).collect();
     let addresses: Vec<&str> = rows.iter().filter_map(|row| row.split(' ').next()).collect();
     assert_eq!(addresses, ["192.0.2.1", "2001:db8::1", "192.0.2.2", "2001:db8::2"], "{text}");
     assert!(rows[0].contains("Nmap SYN scan: 3 SYNs to 3 ports of 1 host in "), "{text}");
-    let alone = stdout(&["pcap", "-q", "--summary", &capture("nmap-scan.pcap")]);
+    let alone = stdout(&["hosts", "-q", &capture("nmap-scan.pcap")]);
     assert!(alone.contains("unknown") && !alone.contains("behind"), "{alone}");
 }
 
 #[test]
 fn json_of_host_has_its_tools() {
-    let text = stdout(&["pcap", "--summary", "--format", "json", &capture("nmap-scan.pcap")]);
+    let text = stdout(&["hosts", "--format", "json", &capture("nmap-scan.pcap")]);
     let hosts: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let tool = &hosts[0]["tools"][0];

@@ -32,9 +32,9 @@ use crate::stderr;
 
 pub(super) fn run(args: ExtractArguments) -> Result<Outcome, Failure> {
     let plan = ExtractPlan::new(args)?;
-    let ExtractPlan { inputs, count, analyzer, selected, packets, decoding, target, is_quiet } = plan;
+    let ExtractPlan { inputs, analyzer, selected, packets, decoding, target, is_quiet } = plan;
     let max_ratio = inputs.max_ratio;
-    let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
+    let mut run = CaptureRun::start(inputs, analyzer, is_quiet)?;
     let mut extraction = Extraction {
         selected,
         lines: Lines::new(false, Zone::new(false)),

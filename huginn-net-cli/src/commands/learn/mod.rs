@@ -26,7 +26,7 @@ use crate::stderr;
 pub(super) fn run(args: LearnArguments) -> Result<Outcome, Failure> {
     let LearnPlan { inputs, analyzer, samples, programs } = LearnPlan::new(args)?;
     let (files, max_ratio) = (inputs.paths(), inputs.max_ratio);
-    let mut run = CaptureRun::start(inputs, None, analyzer, false)?;
+    let mut run = CaptureRun::start(inputs, analyzer, false)?;
     let mut learner = Learner::new(programs);
     run.run(&mut learner)?;
     let mut groups = learner.into_groups();

@@ -297,7 +297,7 @@ impl Report<'_> {
                 p.warning {
                     "The table has " (self.hosts.hosts.len()) " of " (hosts) " hosts: those with tools first, then those with contradictions or mismatches, with a rare TLS client, and with most names. "
                     "All other sections count all hosts; "
-                    code { "huginn-net pcap --summary --merge --format json" } " lists them."
+                    code { "huginn-net hosts --merge --format json" } " lists them."
                 }
             }
             @if self.hosts.without_details > 0 {

@@ -1,4 +1,4 @@
-//! `huginn-net pcap --summary`.
+//! `huginn-net hosts`.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,14 @@ fn capture(name: &str) -> String {
 }
 
 fn scratch(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("summary");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     fs::create_dir_all(&folder).unwrap();
     folder.join(name).display().to_string()
 }
 
 fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
-    command.args(["pcap", "--summary"]).args(args).env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
+    command.arg("hosts").args(args).env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
     command
 }
 
@@ -88,7 +88,7 @@ fn host_is_one_event_with_all_fields() {
 }
 
 #[test]
-fn human_summary_is_table_with_sentences() {
+fn human_format_is_table_with_sentences() {
     let output = program(&["--quiet", &capture("hosts-ua.pcap")]).env("COLUMNS", "120").output().unwrap();
     let table = text(&output.stdout);
     assert_eq!(table.matches("192.0.2.1").count(), 2, "{table}");
@@ -113,7 +113,7 @@ fn each_file_has_its_own_hosts() {
 }
 
 #[test]
-fn summary_equals_for_any_worker_count() {
+fn hosts_equal_for_any_worker_count() {
     let path = scratch("long.pcap");
     long_capture::write(&path, &["http-tools.pcap", "hosts-nat.pcap"]);
     let args = ["--format", "json", &path];
@@ -121,7 +121,7 @@ fn summary_equals_for_any_worker_count() {
 }
 
 #[test]
-fn summary_is_written_to_file_with_counters() {
+fn hosts_are_written_to_file_with_counters() {
     let (path, out) = (capture("hosts-uptime.pcap"), scratch("hosts.json"));
     let output = run(&["--format", "json", "-o", &out, "--stats", &path]);
     assert!(output.stdout.is_empty());
@@ -142,7 +142,7 @@ fn damaged_capture_yields_hosts_before_damage() {
 }
 
 #[test]
-fn summary_omits_unreadable_file() {
+fn unreadable_file_is_left_out() {
     let output = run(&[&scratch("absent.pcap"), &capture("curl-nginx.pcap")]);
     assert_eq!(output.status.code(), Some(1));
     let table = text(&output.stdout);
@@ -165,7 +165,7 @@ fn capture_without_hosts_prints_notice() {
 }
 
 #[test]
-fn totals_count_hosts_of_summary_and_report() {
+fn totals_count_hosts_of_table_and_report() {
     // One address inside and outside of tunnels, among others.
     for name in ["made-gtpu.pcap", "made-nested.pcap", "curl-nginx.pcap", "hosts-nat.pcap"] {
         let (path, page) = (capture(name), scratch("hosts.html"));
@@ -185,13 +185,6 @@ fn totals_count_hosts_of_summary_and_report() {
         let page = fs::read_to_string(page).unwrap();
         assert!(page.contains(&format!("<span>{listed} hosts</span>")), "{name}");
     }
-}
-
-#[test]
-fn p0f_format_rejects_summary() {
-    let output = run(&["--format", "p0f", &capture("curl-nginx.pcap")]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("--summary"), "{}", text(&output.stderr));
 }
 
 #[test]
