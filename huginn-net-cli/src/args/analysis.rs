@@ -102,10 +102,10 @@ pub(crate) struct FlowArguments {
 #[derive(Args, Debug)]
 pub(crate) struct AnalysisArguments {
     #[command(flatten)]
-    pub(crate) databases: DatabaseArguments,
+    pub(crate) protocols: ProtocolArguments,
 
     #[command(flatten)]
-    pub(crate) protocols: ProtocolArguments,
+    pub(crate) databases: DatabaseArguments,
 
     #[command(flatten)]
     pub(crate) flows: FlowArguments,

@@ -28,11 +28,11 @@ pub(crate) struct DiffArguments {
     pub(crate) limits: InputLimits,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
     pub(crate) select: SelectArguments,
 
     #[command(flatten)]
     pub(crate) output: ListOutputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

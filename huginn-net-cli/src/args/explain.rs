@@ -10,8 +10,10 @@ Examples:
   huginn-net explain t13d3112h2_e8f1e7e78f70_b26ce05bbdd6
   huginn-net explain '1|1:30000;4:15728640;f*0;11:1,1,g'
   huginn-net explain '4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0'
-  huginn-net explain t13d3112h2_e8f1e7e78f70_b26ce05bbdd6 t13d3112h1_e8f1e7e78f70_b26ce05bbdd6
-  huginn-net explain \"$(od -An -v -tx1 hello.bin)\"";
+  huginn-net explain \"$(od -An -v -tx1 hello.bin)\"
+  Compare two JA4:
+    huginn-net explain t13d3112h2_e8f1e7e78f70_b26ce05bbdd6 \\
+      t13d3112h1_e8f1e7e78f70_b26ce05bbdd6";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

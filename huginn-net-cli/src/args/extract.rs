@@ -9,9 +9,12 @@ use super::{AnalysisArguments, Category, EventArguments, InputArguments, SelectA
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net extract --where \"sni ~ '*.ru'\" -o evidence.pcapng captures/  the connections with these names
-  huginn-net extract --events tls_client --handshakes -o hellos.pcapng a.pcap  up to the ClientHello
-  huginn-net extract --annotate -o annotated.pcapng a.pcap                  all packets, with comments
+  The connections with these names:
+    huginn-net extract --where \"sni ~ '*.ru'\" -o evidence.pcapng captures/
+  Connections up to the ClientHello:
+    huginn-net extract --events tls_client --handshakes -o out.pcapng a.pcap
+  All packets, with comments:
+    huginn-net extract --annotate -o annotated.pcapng a.pcap
 
 docs/extract.md describes what is written.";
 
@@ -20,9 +23,6 @@ docs/extract.md describes what is written.";
 pub(crate) struct ExtractArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-
-    #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
 
     #[command(flatten)]
     pub(crate) event_additions: EventArguments,
@@ -55,4 +55,7 @@ pub(crate) struct ExtractArguments {
     /// Print only errors and warnings on standard error: no progress bar, no totals
     #[arg(short, long, help_heading = Category::MESSAGES.heading)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

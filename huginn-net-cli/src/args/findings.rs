@@ -15,9 +15,6 @@ pub(crate) struct FindingsArguments {
     pub(crate) input: InputArguments,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
     pub(crate) networks: NetworkArguments,
 
     #[command(flatten)]
@@ -25,4 +22,7 @@ pub(crate) struct FindingsArguments {
 
     #[command(flatten)]
     pub(crate) output: ListOutputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

@@ -7,18 +7,16 @@ use super::{AnalysisArguments, Category, DocumentArguments, InputArguments, Sele
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net fingerprints captures/                    the most frequent ones of each kind
-  huginn-net fingerprints --rare 5 --kinds ja4 captures/
-                                                       the rarest TLS clients of a directory";
+  The most frequent fingerprints of each kind:
+    huginn-net fingerprints captures/
+  The rarest TLS clients:
+    huginn-net fingerprints --rare 5 --kinds ja4 captures/";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FingerprintsArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-
-    #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
 
     #[command(flatten)]
     pub(crate) select: SelectArguments,
@@ -52,6 +50,9 @@ pub(crate) struct FingerprintsArguments {
     /// Do not start $PAGER for the human format on a terminal
     #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) no_pager: bool,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -8,13 +8,17 @@ use super::{AnalysisArguments, InputLimits, ListOutputArguments, NetworkArgument
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net follow 192.0.2.1 captures/                  one host: what it is, its connections, what changed
-  huginn-net follow www.example.org a.pcap b.pcap        the clients that asked for this name
-  huginn-net follow --server 192.0.2.2 captures/         the clients that asked this server for something
-  huginn-net follow --fingerprint t13d1516h2_8daaf6152771_02713d6af862 captures/
-                                                         the hosts that sent this fingerprint
+  One host: what it is, its connections, what changed:
+    huginn-net follow 192.0.2.1 captures/
+  The clients that asked for this name:
+    huginn-net follow www.example.org a.pcap b.pcap
+  The clients that asked this server for something:
+    huginn-net follow --server 192.0.2.2 captures/
+  The hosts that sent this fingerprint:
+    huginn-net follow --fingerprint t13d1516h2_8daaf6152771_02713d6af862 a.pcap
 
-An address is followed as a host; any other text is a name. docs/follow.md explains the output.";
+An address is followed as a host; any other text is a name. docs/follow.md
+explains the output.";
 
 #[derive(Args, Debug)]
 #[command(
@@ -42,9 +46,6 @@ pub(crate) struct FollowArguments {
     pub(crate) limits: InputLimits,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
     pub(crate) networks: NetworkArguments,
 
     #[command(flatten)]
@@ -52,4 +53,7 @@ pub(crate) struct FollowArguments {
 
     #[command(flatten)]
     pub(crate) output: ListOutputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

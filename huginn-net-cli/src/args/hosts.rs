@@ -6,8 +6,10 @@ use super::{AnalysisArguments, Category, InputArguments, ListOutputArguments};
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net hosts capture.pcap                        what each host runs, with the reasons
-  huginn-net hosts --merge --format json captures/     a line for each address of all captures
+  What each host runs, with the reasons:
+    huginn-net hosts capture.pcap
+  A line for each address of all captures:
+    huginn-net hosts --merge --format json captures/
 
 docs/hosts.md explains the verdicts.";
 
@@ -22,9 +24,6 @@ pub(crate) struct HostsArguments {
     pub(crate) merge: bool,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
     pub(crate) output: ListOutputArguments,
 
     /// Do not start $PAGER for the human format on a terminal
@@ -34,4 +33,7 @@ pub(crate) struct HostsArguments {
     /// Write counters to standard error at the end, as one JSON object
     #[arg(long, help_heading = Category::MESSAGES.heading)]
     pub(crate) stats: bool,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

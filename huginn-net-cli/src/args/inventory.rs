@@ -7,9 +7,12 @@ use super::{Category, DocumentArguments, FlowArguments, InputArguments};
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net inventory captures/                                  what needs attention, on one screen
-  huginn-net inventory --format json captures/ -o inventory.json  a line for each server and client
-  huginn-net inventory --format cyclonedx captures/ -o cbom.json  a CycloneDX CBOM
+  What needs attention, on one screen:
+    huginn-net inventory captures/
+  A line for each server and client:
+    huginn-net inventory --format json captures/ -o inventory.json
+  A CycloneDX CBOM:
+    huginn-net inventory --format cyclonedx captures/ -o cbom.json
 
 docs/inventory.md describes the formats.";
 
@@ -18,9 +21,6 @@ docs/inventory.md describes the formats.";
 pub(crate) struct InventoryArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-
-    #[command(flatten)]
-    pub(crate) flows: FlowArguments,
 
     /// Format of the inventory
     #[arg(long, value_enum, default_value = "human", help_heading = Category::OUTPUT.heading, value_name = "FORMAT")]
@@ -32,6 +32,9 @@ pub(crate) struct InventoryArguments {
 
     #[command(flatten)]
     pub(crate) output: DocumentArguments,
+
+    #[command(flatten)]
+    pub(crate) flows: FlowArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -17,12 +17,14 @@ use super::{Category, EventRunArguments, Format};
 /// Explains the signals and gives an example.
 const LIVE_HELP: &str = "\
 Signals:
-  SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
-  SIGHUP           reopen outputs, write --state, and read --config, --db, --clients and --fingerprints again
+  SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at
+                   once
+  SIGHUP           reopen outputs, write --state, and read --config, --db,
+                   --clients and --fingerprints again
   SIGUSR1          write host profiles to --hosts-file
 
 Example:
-  sudo huginn-net live -i eth0 --user nobody --format json | jq -c '[.ts, .event, .client.ip]'";
+  sudo huginn-net live -i eth0 --user nobody --format json | jq -c .client.ip";
 
 #[derive(Args, Debug)]
 #[command(

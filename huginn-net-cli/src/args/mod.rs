@@ -72,9 +72,6 @@ pub(crate) use self::watch::WatchArguments;
 #[derive(Args, Debug)]
 pub(crate) struct EventRunArguments {
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
     pub(crate) events: EventArguments,
 
     #[command(flatten)]
@@ -82,16 +79,19 @@ pub(crate) struct EventRunArguments {
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net pcap capture.pcap                          a line for each event, then totals
-  huginn-net hosts capture.pcap                         what each host runs
-  huginn-net findings captures/                         what stands out, worst first
-  huginn-net report -o page.html captures/              one page about a directory
-  sudo huginn-net live -i eth0 --user nobody            live traffic
-  huginn-net help pcap                                  the options of a command";
+  huginn-net pcap capture.pcap                a line for each event, then totals
+  huginn-net hosts capture.pcap               what each host runs
+  huginn-net findings captures/               what stands out, worst first
+  huginn-net report -o page.html captures/    one page about a directory
+  sudo huginn-net live -i eth0 --user nobody  live traffic
+  huginn-net help pcap                        the options of a command";
 
 /// Passive OS, HTTP, TLS and SSH fingerprinting from captured or live traffic
 #[derive(Debug, Parser)]
@@ -105,25 +105,31 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Write the events of capture files
     Pcap(Box<PcapArguments>),
-    /// List the hosts of capture files: systems, software and the reasons for each verdict
+    /// List hosts: systems, software, and the reasons for each verdict
     Hosts(Box<HostsArguments>),
-    /// Count the fingerprints of capture files: the most frequent or the rarest ones
+    /// List the most frequent or the rarest fingerprints of each kind
     Fingerprints(Box<FingerprintsArguments>),
-    /// List what stands out in capture files, worst first, a line each
+    /// List what stands out in capture files, worst first
     Findings(Box<FindingsArguments>),
     /// Write one HTML page about capture files
     Report(ReportArguments),
-    /// Write the packets of connections to a pcapng file, with comments on those that events come from
+    /// Write the packets of selected connections to a pcapng file
+    ///
+    /// Comments stand on the packets that events come from.
     Extract(Box<ExtractArguments>),
-    /// Follow a host, a server name or a fingerprint through capture files
+    /// Follow a host, a server name or a fingerprint
     Follow(FollowArguments),
-    /// Compare two sets of capture files: hosts, fingerprints, software and servers that are new, gone or changed
+    /// Compare two sets of capture files
+    ///
+    /// Lists hosts, fingerprints, software and servers that are new, gone or changed.
     Diff(DiffArguments),
-    /// Inventory the cryptography of capture files: versions, key exchange, cipher suites, and what needs attention
+    /// Inventory the cryptography of capture files
+    ///
+    /// Lists versions, key exchanges, cipher suites and certificates, and what needs attention.
     Inventory(InventoryArguments),
-    /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events
+    /// Watch capture files on the terminal while they are read
     Top(TopArguments),
-    /// Analyse the captures of a directory that another program fills, as they are closed
+    /// Analyse the captures of a directory as they are closed
     #[cfg(unix)]
     Watch(Box<WatchArguments>),
     /// Analyse live traffic until SIGINT or SIGTERM
@@ -132,15 +138,17 @@ pub(crate) enum Command {
     /// List capture interfaces
     #[cfg(unix)]
     Interfaces(InterfacesArguments),
-    /// Check what a sensor needs: rights, kernel, interfaces, clock, disk, limits; says what is wrong and what to type
+    /// Check what a sensor needs, and say what to type
+    ///
+    /// Checks rights, kernel, interfaces, clock, disk and limits.
     #[cfg(target_os = "linux")]
     Doctor(DoctorArguments),
-    /// Check databases of signatures, look signatures up, and learn new ones
+    /// Check databases, look up signatures, and learn new ones
     #[command(subcommand)]
     Db(DbCommand),
     /// Explain a fingerprint and name its senders, or compare two JA4
     Explain(ExplainArguments),
-    /// Name the clients in the logs of other tools: EVE, Zeek, ECS, JSON Lines, CSV
+    /// Name the clients in the logs of other tools
     Enrich(EnrichArguments),
     /// Accept the command line of p0f 3.09b (docs/from-p0f.md)
     P0f(P0fArguments),

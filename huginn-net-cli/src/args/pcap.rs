@@ -8,10 +8,14 @@ use super::{Category, EventRunArguments, InputArguments};
 
 const EXAMPLES: &str = "\
 Examples:
-  huginn-net pcap capture.pcap                                       a line for each event, then totals
-  huginn-net pcap --where \"sni ~ '*.ru'\" captures/                   events of connections with these names
-  huginn-net pcap --format json --fields ts,client.ip,ja4 a.pcap.gz  JSON Lines with three fields
-  ssh sensor tcpdump -U -w - | huginn-net pcap -                     packets as they come
+  A line for each event, then totals:
+    huginn-net pcap capture.pcap
+  Connections with these names:
+    huginn-net pcap --where \"sni ~ '*.ru'\" captures/
+  JSON Lines with three fields:
+    huginn-net pcap --format json --fields ts,client.ip,ja4 a.pcap.gz
+  Packets as they come:
+    ssh sensor tcpdump -U -w - | huginn-net pcap -
 
 docs/options.md lists options that exclude each other.";
 
@@ -21,9 +25,6 @@ pub(crate) struct PcapArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
 
-    #[command(flatten)]
-    pub(crate) run: EventRunArguments,
-
     /// Write conn.log, ssl.log and other logs to this folder, a row for each connection, with --format zeek as JSON or zeek-tsv;
     /// replaces logs that are there, and implies --connections
     #[arg(long, help_heading = Category::OUTPUT.heading, value_name = "DIR", conflicts_with = "output")]
@@ -32,4 +33,7 @@ pub(crate) struct PcapArguments {
     /// Do not start $PAGER for the human format on a terminal
     #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) no_pager: bool,
+
+    #[command(flatten)]
+    pub(crate) run: EventRunArguments,
 }

@@ -8,16 +8,13 @@ use super::{AlertArguments, AnalysisArguments, Category, InputArguments, Network
 
 const EXAMPLE: &str = "\
 Example:
-  huginn-net report captures/ -o report.html --title 'Office network, November'";
+  huginn-net report captures/ -o report.html --title 'Office, November'";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
-
-    #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
 
     #[command(flatten)]
     pub(crate) networks: NetworkArguments,
@@ -48,4 +45,7 @@ pub(crate) struct ReportArguments {
     /// Print only errors and warnings: no progress bar
     #[arg(short, long, help_heading = Category::MESSAGES.heading)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

@@ -17,9 +17,6 @@ pub(crate) struct TopArguments {
     pub(crate) input: InputArguments,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
     pub(crate) select: SelectArguments,
 
     /// Show each connection at its end (event 'connection')
@@ -32,4 +29,7 @@ pub(crate) struct TopArguments {
     /// Show times in the local time zone instead of UTC
     #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) local_time: bool,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
 }

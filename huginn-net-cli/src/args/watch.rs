@@ -10,12 +10,13 @@ use super::{Category, EventRunArguments, Format};
 
 const WATCH_HELP: &str = "\
 Signals:
-  SIGINT, SIGTERM  end after the capture that is being read; another one ends at once
+  SIGINT, SIGTERM  end after the capture that is being read; another one ends at
+                   once
   SIGHUP           read --fingerprints again, unless events go to a terminal
 
 Example:
   tcpdump -i eth0 -G 60 -w '/var/captures/%Y%m%d-%H%M%S.pcap' &
-  huginn-net watch --fingerprints watch.csv --only-matches --state watch.state /var/captures";
+  huginn-net watch --fingerprints watch.csv --only-matches /var/captures";
 
 #[derive(Args, Debug)]
 #[command(after_help = WATCH_HELP, mut_arg("format", |format| format.value_parser(formats_without(&[Format::ZeekTsv]))))]

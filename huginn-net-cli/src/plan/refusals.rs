@@ -200,4 +200,20 @@ interface, and `LIST` a watch list.
         let without: Vec<&str> = without.filter_map(Arg::get_long).collect();
         assert_eq!(without, ["config", "check"], "all others may stand in a configuration file");
     }
+
+    #[test]
+    fn texts_of_help_pages_fit_a_terminal() {
+        fn check(command: &Command) {
+            for text in command.get_after_help().map(ToString::to_string) {
+                let longest = text.lines().max_by_key(|line| line.len()).unwrap_or_default();
+                assert!(longest.len() <= 80, "{}: {longest}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Arguments::command());
+        for command in Arguments::command().get_subcommands() {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(about.len() <= 64, "a line in the list of commands: {about}");
+        }
+    }
 }
