@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use caps::{CapSet, Capability};
 use huginn_net::Escaped;
@@ -17,13 +18,28 @@ use serde::Serialize;
 
 use crate::args::{DoctorArguments, ListFormat};
 use crate::failure::Failure;
-use crate::limits::{MAX_CLOCK_ERROR, MIN_FREE_BYTES, MIN_OPEN_FILES, MIN_SOCKET_BUFFER};
 use crate::outcome::Outcome;
 use crate::output::LiveTarget;
 use crate::paths::{name_of, parent_directory};
 use crate::plan::target;
 use crate::privileges::how_to_get_rights;
 use crate::views::columns::{Layout, Table, stdout_width};
+
+/// Error of the clock from which on times of events cannot be compared with those of other machines.
+#[cfg(target_os = "linux")]
+const MAX_CLOCK_ERROR: Duration = Duration::from_secs(1);
+
+/// Free bytes of a disk that hold about a day of events of a small network.
+#[cfg(target_os = "linux")]
+const MIN_FREE_BYTES: u64 = 1 << 30;
+
+/// Number of open files that suffices for any number of workers and interfaces.
+#[cfg(target_os = "linux")]
+const MIN_OPEN_FILES: u64 = 1024;
+
+/// Size of the buffer of a UDP socket that takes bursts, in bytes.
+#[cfg(target_os = "linux")]
+const MIN_SOCKET_BUFFER: u64 = 8 << 20;
 
 /// Linux whose Landlock restricts files, and the one from which on it restricts connections and signals, too.
 const LANDLOCK: (u32, u32) = (5, 13);

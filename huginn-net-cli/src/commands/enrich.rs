@@ -12,11 +12,16 @@ use huginn_net::explain::enrich::Enricher;
 
 use crate::args::EnrichArguments;
 use crate::failure::Failure;
-use crate::limits::{ENRICH_BUFFER_BYTES, MAX_ENRICHED_LINE};
 use crate::outcome::Outcome;
 use crate::paths::name_of;
 use crate::plan::read_databases;
 use crate::stderr;
+
+/// Maximum length of a line of `enrich`, in bytes: longer ones pass unread. EVE has lines of some kB.
+const MAX_ENRICHED_LINE: usize = 1 << 20;
+
+/// Size of the read buffer of `enrich`, in bytes: a system call costs little beside it.
+const ENRICH_BUFFER_BYTES: usize = 256 << 10;
 
 pub(super) fn run(args: &EnrichArguments) -> Result<Outcome, Failure> {
     let NamingDatabases { signatures, clients, .. } = read_databases(&args.databases)?;

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
+use std::time::Duration;
 #[cfg(unix)]
 use std::{
     env,
@@ -19,13 +20,15 @@ use huginn_net::p0f::P0fLine;
 
 use crate::args::P0fArguments;
 use crate::failure::Failure;
-#[cfg(unix)]
-use crate::limits::DAEMON_START_TIME;
 use crate::outcome::Outcome;
 use crate::paths::name_of;
 use crate::plan::{P0fFilePlan, P0fPlan};
 use crate::run::open;
 use crate::stderr;
+
+/// Time that a program in the background has to report that it cannot start.
+#[cfg(unix)]
+const DAEMON_START_TIME: Duration = Duration::from_secs(1);
 
 /// Greatest ratio to which a compressed capture may expand: p0f has no option for it.
 const P0F_MAX_COMPRESSION_RATIO: Option<NonZeroU32> = NonZeroU32::new(1000);

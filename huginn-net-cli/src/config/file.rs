@@ -9,8 +9,10 @@ use clap::{Arg, ArgAction};
 use toml::de::{DeTable, DeValue};
 
 use crate::failure::Failure;
-use crate::limits::MAX_CONFIG_BYTES;
 use crate::read::read_file;
+
+/// Maximum size of a configuration file, in bytes: the example with all options has 8 kB.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The contents of a file, in their order.
 pub(super) struct File {

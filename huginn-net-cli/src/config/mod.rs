@@ -16,9 +16,11 @@ pub(crate) use self::example::example;
 use self::file::{Entry, File, Table};
 use crate::args::{Arguments, Category, Command as Typed, ConfigPlace, LiveArguments, OptionValue};
 use crate::failure::Failure;
-use crate::limits::MAX_OUTPUTS;
 use crate::paths::name_of;
 use crate::similar::most_similar;
+
+/// Maximum number of outputs. Each has a thread and a queue.
+const MAX_OUTPUTS: usize = 16;
 
 /// The option that names where an output goes, and the tables of outputs.
 const OUTPUT: &str = "output";

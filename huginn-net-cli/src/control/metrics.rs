@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -17,7 +18,13 @@ use super::clients::Clients;
 use super::exposition::{self, Format};
 use super::{ACCEPT_RETRY_DELAY, Health, Readings};
 
-use crate::limits::{MAX_METRICS_HEAD_BYTES, METRICS_CONNECTION_TIMEOUT};
+/// Maximum lifetime of a connection to the metrics, which serves one request: the default `scrape_timeout` of
+/// Prometheus.
+const METRICS_CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum length of the head of a request for metrics, in bytes. A request of Prometheus has a few hundred bytes; the
+/// minimum that hyper accepts is 8 KiB.
+const MAX_METRICS_HEAD_BYTES: usize = 16 << 10;
 
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 

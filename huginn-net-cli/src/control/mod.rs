@@ -20,6 +20,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use huginn_net::p0f::P0fAnswer;
 use tokio::runtime::{self, Runtime};
@@ -29,8 +30,15 @@ use self::counters::LiveCounters;
 pub(crate) use self::p0f_socket::SocketConfig;
 use self::p0f_socket::SocketFile;
 
-use crate::limits::{ACCEPT_RETRY_DELAY, MAX_QUERY_THREADS, SHUTDOWN_TIMEOUT};
+use crate::limits::ACCEPT_RETRY_DELAY;
 use crate::paths::PathName;
+
+/// Maximum number of threads that query the analysis. Each of them waits until the analysis answers, so that more
+/// threads would not answer faster.
+const MAX_QUERY_THREADS: usize = 8;
+
+/// Maximum time that pending answers delay shutdown; short, because the program has nothing else left to do.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Looks up the host of an address; `None` after the analysis has ended. May block on the analysis.
 pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> Option<P0fAnswer> + Send + Sync>;

@@ -15,8 +15,10 @@ use tokio::{task, time};
 
 use super::clients::{Active, Clients};
 use super::{ACCEPT_RETRY_DELAY, ControlError, QueryHost};
-use crate::limits::MAX_STALE_DIRECTORIES;
 use crate::paths::parent_directory;
+
+/// Maximum number of stale directories, left by crashes, that the p0f socket skips. It bounds the time of the start.
+const MAX_STALE_DIRECTORIES: u32 = 1000;
 
 /// Requested path, permissions and owner of the socket.
 #[derive(Clone, Debug)]

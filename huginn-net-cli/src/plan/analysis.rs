@@ -28,10 +28,16 @@ use crate::args::{
 };
 use crate::failure::Failure;
 use crate::hash_seed;
-use crate::limits::{MAX_AUTO_WORKERS, MAX_KNOWN_BYTES, MIN_PARALLEL_LEN};
+use crate::limits::MIN_PARALLEL_LEN;
 use crate::paths::name_of;
 use crate::read::read_file;
 use crate::stderr;
+
+/// Maximum number of workers without `-w`: with more, finding records and merging events are the bound.
+const MAX_AUTO_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(15);
+
+/// Maximum size of a file of `--known`, in bytes.
+const MAX_KNOWN_BYTES: u64 = 16 << 20;
 
 /// Settings of an analysis that can be replaced while it runs.
 #[cfg(unix)]

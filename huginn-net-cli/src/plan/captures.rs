@@ -19,11 +19,13 @@ use crate::args::{
     InventoryArguments, InventoryFormat, LearnArguments, NetworkArguments, ReportArguments, TopArguments,
 };
 use crate::failure::Failure;
-use crate::limits::SHOWN_INVENTORY_HOSTS;
 use crate::output::{Selected, Target, TextFormat, Zone};
 use crate::paths::name_of;
 use crate::views::fingerprints::Selection;
 use crate::views::store::ValueKind;
+
+/// Number of servers and of clients that the human format lists without `--top`: a screen and a half with the sentences.
+const SHOWN_INVENTORY_HOSTS: usize = 8;
 
 /// The plan of `report`.
 pub(crate) struct ReportPlan {

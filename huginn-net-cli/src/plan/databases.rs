@@ -9,9 +9,12 @@ use huginn_net::{ClientDatabase, Database};
 
 use crate::args::DatabaseArguments;
 use crate::failure::Failure;
-use crate::limits::{MAX_CLIENTS_BYTES, MAX_DATABASE_BYTES};
+use crate::limits::MAX_DATABASE_BYTES;
 use crate::paths::name_of;
 use crate::read::read_file;
+
+/// Maximum size of a table of clients, in bytes: the built-in ones have 1 MB together.
+const MAX_CLIENTS_BYTES: u64 = 64 << 20;
 
 /// The databases of a command line.
 pub(crate) fn read_databases(args: &DatabaseArguments) -> Result<NamingDatabases, Failure> {

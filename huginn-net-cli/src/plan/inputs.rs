@@ -13,11 +13,14 @@ use walkdir::WalkDir;
 use super::{KeyLog, refusals};
 use crate::args::{InputArguments, InputLimits};
 use crate::failure::Failure;
-use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
+use crate::limits::MAX_PATH_BYTES;
 use crate::output::Target;
 use crate::paths::{is_same_file, name_of};
 use crate::read::read_all;
 use crate::stderr;
+
+/// Maximum size of a list of captures, in bytes: hundreds of thousands of paths.
+const MAX_CAPTURE_LIST_BYTES: u64 = 32 << 20;
 
 /// A capture file that the command line names, or that was found.
 #[derive(Debug)]

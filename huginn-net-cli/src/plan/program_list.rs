@@ -3,15 +3,25 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use huginn_net::Timestamp;
 use huginn_net::core::TransportKind;
 use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
-use crate::limits::{MAX_LISTED_PROGRAMS, MAX_PROGRAM_LIST_BYTES, PROGRAM_TIME_SLACK};
 use crate::paths::name_of;
 use crate::read::read_file;
+
+/// Maximum size of a list of programs, in bytes: some hundred thousand connections.
+const MAX_PROGRAM_LIST_BYTES: u64 = 64 << 20;
+
+/// Difference of the clocks of a capture and of a list of programs that is accepted: the list comes from the same machine.
+const PROGRAM_TIME_SLACK: Duration = Duration::from_secs(2);
+
+/// Number of lines of one pair of addresses and ports from which on a list of programs says nothing of them: each event looks
+/// through them.
+const MAX_LISTED_PROGRAMS: usize = 64;
 
 /// Connections of one machine, each with its program.
 #[derive(Debug, Default)]

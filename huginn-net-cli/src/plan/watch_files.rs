@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use huginn_net::watch::{WatchListHandle, WatchListSummary, WatchLists};
 
 use crate::failure::Failure;
-use crate::limits::MAX_LIST_BYTES;
 use crate::paths::name_of;
 use crate::read::read_file;
+
+/// Maximum size of a file of `--fingerprints`, in bytes: several million entries. The file is read into memory.
+const MAX_LIST_BYTES: u64 = 256 << 20;
 
 /// The files of watch lists, and what they have. Clones share the lists.
 #[derive(Clone, Debug)]

@@ -11,9 +11,17 @@ use huginn_net::{Source, Timestamp};
 
 use super::captures::open;
 use crate::args::NetworkArguments;
-use crate::limits::{MAX_NETWORK_FRAMES, MAX_NETWORK_GAP_SECS, MAX_NETWORK_SERVERS};
 use crate::paths::name_of;
 use crate::plan::Inputs;
+
+/// Number of packets at the start of a capture that tell its network.
+const MAX_NETWORK_FRAMES: usize = 2000;
+
+/// Maximum number of servers of a capture that are compared: their pairs are kept.
+const MAX_NETWORK_SERVERS: usize = 32;
+
+/// Time between the first packets of two captures of a series, in seconds, from which on they may be of two networks.
+const MAX_NETWORK_GAP_SECS: u64 = 86_400;
 
 /// The network of each capture. A private, link-local or loopback address is one host within a network.
 ///

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use std::time::Instant;
 
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
@@ -12,8 +13,18 @@ use huginn_net::core::Amount;
 use huginn_net::{Escaped, Event, Finding};
 
 use crate::control::counters::AlertCounters;
-use crate::limits::{ALARM_INTERVAL, MAX_ALARM_NAME_BYTES, MAX_ALARMS, MAX_ALERT_TEXT};
+use crate::limits::MAX_ALERT_TEXT;
 use crate::output::{Messages, last_boundary};
+
+/// Minimum interval between two lines about the same alert, so that one client does not fill the log. Events and metrics have all.
+const ALARM_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Maximum number of alerts without proof whose last line is remembered, and of proven ones, in a megabyte each. Beyond it, alerts are
+/// counted in one line for each interval.
+const MAX_ALARMS: usize = 1 << 14;
+
+/// Maximum length of a name of a server in a line about an alert, in bytes.
+const MAX_ALARM_NAME_BYTES: usize = 255;
 
 /// Counts alerts and reports them on standard error, from any thread.
 #[derive(Debug)]

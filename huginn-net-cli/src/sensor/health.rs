@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use std::time::Instant;
 
 use huginn_net::Timestamp;
@@ -9,7 +10,10 @@ use huginn_net::core::{Block, Fill, NextFrame, Source};
 
 use super::extract::{SharedRing, lock};
 use crate::control::Health;
-use crate::limits::STALL_TIMEOUT;
+
+/// Time without progress after which a capture counts as stalled. The source of packets returns at least once a second,
+/// even on a quiet link.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A source that counts its calls.
 ///

@@ -2,12 +2,15 @@
 
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::starting;
 use crate::failure::Failure;
-use crate::limits::KEY_LOG_INTERVAL;
 use crate::output::Messages;
 use crate::plan::GrowingKeyLogs;
+
+/// Interval at which key logs of live traffic are looked at: shorter than most round trips, so that few packets wait for their secret.
+const KEY_LOG_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The thread that reads key logs on. It ends with the first of its stop and its drop.
 pub(super) struct KeyLogReader {

@@ -8,7 +8,12 @@ use hdrhistogram::Histogram;
 use huginn_net::Timestamp;
 
 use crate::control::counters::{LatencyCounters, LatencySummary, LatencyTotals};
-use crate::limits::{LATENCY_DIGITS, MAX_LATENCY_MICROS};
+
+/// Longest recorded latency, in microseconds: one hour. Longer latencies are recorded as this value.
+const MAX_LATENCY_MICROS: u64 = 3_600_000_000;
+
+/// Significant decimal digits of a recorded latency: an error of at most 1 %, with a small histogram.
+const LATENCY_DIGITS: u8 = 2;
 
 /// Upper bounds of the histogram buckets of `--metrics`, in microseconds.
 const BUCKET_BOUNDS: [u64; 16] = [

@@ -15,8 +15,10 @@ use huginn_net::tls::{TlsCertificates, TlsHandshake};
 use huginn_net::{Event, Finding};
 
 use crate::control::counters::RepeatCounters;
-use crate::limits::MAX_REMEMBERED_EVENTS;
 use crate::views::store::Repeatable;
+
+/// Maximum number of fingerprints of hosts that `--once` remembers, in some 40 megabytes. Beyond it, the oldest half is forgotten.
+const MAX_REMEMBERED_EVENTS: usize = 1 << 20;
 
 /// Remembers the fingerprints that hosts showed, and when, from any thread. Times are those of packets.
 pub(super) struct Once {

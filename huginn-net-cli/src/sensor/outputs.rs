@@ -15,9 +15,7 @@ use super::once::Once;
 use crate::args::OptionValues;
 use crate::control::counters::{NamedOutputCounters, RepeatCounters};
 use crate::failure::Failure;
-#[cfg(feature = "parquet")]
-use crate::limits::QUEUED_EVENTS;
-use crate::limits::{EVENTS_FLUSH_TIMEOUT, OUTPUT_QUEUE_BYTES};
+use crate::limits::EVENTS_FLUSH_TIMEOUT;
 use crate::output::{
     DayHeadings, LiveTarget, Messages, OutputCounters, OutputError, OutputHandle, OutputQueue, Renderer,
     Rotation, TextOptions,
@@ -27,6 +25,14 @@ use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
 #[cfg(feature = "parquet")]
 use crate::paths::{PathName, check_directory_writable};
 use crate::plan::{LiveOutputPlan, OutputContent};
+
+/// Size limit of the event queue of an output, in bytes: tens of thousands of events of a few hundred bytes each. They bridge a
+/// stalled reader.
+const OUTPUT_QUEUE_BYTES: usize = 16 << 20;
+
+/// Events that wait for the thread that writes Parquet files: a few seconds of a busy network.
+#[cfg(all(unix, feature = "parquet"))]
+const QUEUED_EVENTS: usize = 1 << 16;
 
 /// All outputs.
 pub(super) struct Outputs {

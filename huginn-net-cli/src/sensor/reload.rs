@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use std::time::Instant;
 use std::{io, thread};
 
@@ -12,9 +13,11 @@ use super::starting;
 use super::watch::Watched;
 use crate::control::counters::{ReloadCounters, ReloadCounts};
 use crate::failure::Failure;
-use crate::limits::FREE_INTERVAL;
 use crate::output::Messages;
 use crate::plan::{Configuration, ReloadPlan, Reread};
+
+/// Interval at which what was replaced on SIGHUP is freed, once no worker uses it.
+const FREE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Niceness of the thread that reads files: the capture goes first.
 #[cfg(target_os = "linux")]

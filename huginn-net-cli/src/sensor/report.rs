@@ -17,8 +17,19 @@ use super::status::LiveStatus;
 use crate::blind_spots::LocatedSpot;
 use crate::control::Health;
 use crate::control::counters::LiveCounters;
-use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL, MAX_CAPTURE_LOSS, MIN_CAPTURE_LOSS_BYTES};
 use crate::output::{Messages, OutputCounters};
+
+/// Interval between two checks for losses. A warning follows a loss within about a second.
+const LOSS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
+const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Capture loss in per cent beyond which there is a warning: less is usual on mirror ports, and changes few events.
+const MAX_CAPTURE_LOSS: f64 = 1.0;
+
+/// Number of expected bytes from which on a capture loss is judged: fewer are of some connections only.
+const MIN_CAPTURE_LOSS_BYTES: u64 = 1_000_000;
 
 /// Thread that writes counters at intervals, warns of losses and reports progress to the service manager.
 #[derive(Debug)]

@@ -10,10 +10,12 @@ use huginn_net_live::Stopper;
 
 use super::status::LiveStatus;
 use crate::control::counters::{CaptureCounters, LiveCounters};
-use crate::limits::VIEW_END_TIME;
 use crate::output::Messages;
 use crate::output::Zone;
 use crate::views::terminal::{Counts, Feed, TerminalView, ViewError, sample_counts};
+
+/// Maximum time that the terminal view delays the end of the program.
+const VIEW_END_TIME: Duration = Duration::from_secs(1);
 
 /// A terminal view in a thread of its own. When the user quits, the capture stops.
 pub(super) struct LiveView {

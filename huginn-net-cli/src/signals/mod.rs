@@ -4,12 +4,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
-use crate::limits::REPEATED_STOP_WINDOW;
+/// Period after the first stop signal in which another one is ignored: `timeout` and terminals send it twice.
+const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
 /// Request of the operator, sent as a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use std::collections::hash_map::Entry;
 use huginn_net::core::FlowKey;
 
 use super::evidence::{AllEvidence, Evidence};
-use crate::limits::{
-    MAX_EXTRACTED_COMMENT_BYTES, MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS, MAX_EXTRACTED_FLOWS,
-};
+use crate::limits::{MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS, MAX_EXTRACTED_FLOWS};
+
+/// Maximum length of all comments together, in bytes. The packets of events beyond it are written without.
+const MAX_EXTRACTED_COMMENT_BYTES: usize = 64 << 20;
 
 /// Limits of what is kept of a capture.
 #[derive(Clone, Copy, Debug)]

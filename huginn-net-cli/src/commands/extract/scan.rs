@@ -10,9 +10,17 @@ use huginn_net::core::{FlowKey, Segment, TcpHeader};
 use super::connections::Connections;
 use super::evidence::AllEvidence;
 use super::found::Found;
-use crate::limits::{
-    MAX_EXTRACTED_FLOWS, MAX_EXTRACTED_FRAGMENTS, MAX_PENDING_DATAGRAMS, MAX_PENDING_FRAGMENTS,
-};
+use crate::limits::MAX_EXTRACTED_FLOWS;
+
+/// Maximum number of IP fragments of the flows.
+const MAX_EXTRACTED_FRAGMENTS: usize = 1 << 20;
+
+/// Maximum number of fragments of incomplete datagrams; beyond it, those of the oldest datagrams are left out. The decoder keeps 4,096
+/// datagrams of up to 8,192 fragments, but usually a few.
+const MAX_PENDING_FRAGMENTS: usize = 1 << 20;
+
+/// Maximum number of such datagrams: twice as many as the decoder keeps, which forgets some without notice.
+const MAX_PENDING_DATAGRAMS: usize = 1 << 13;
 
 /// Finds the packets of the connections that have selected events, and of those that selected findings are about.
 pub(super) struct Scan<'f> {

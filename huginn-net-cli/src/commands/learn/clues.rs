@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use huginn_net::Escaped;
 
-use crate::limits::{MAX_LEARNED_TEXT_BYTES, MAX_LEARNED_TEXTS, MAX_TEXTS_PER_GROUP};
+use crate::limits::{MAX_LEARNED_TEXTS, MAX_TEXTS_PER_GROUP};
+
+/// Maximum length of a text, in bytes; longer ones are cut.
+const MAX_LEARNED_TEXT_BYTES: usize = 200;
 
 /// A kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,11 @@ use std::fmt::Write;
 
 use huginn_net::http::{Header, HttpSignature, HttpVersion, Role};
 
-use crate::limits::{MAX_SHAPE_HEADERS, MAX_SHAPE_VALUE_BYTES};
+/// Maximum number of headers in a signature, as in the syntax of p0f.
+const MAX_SHAPE_HEADERS: usize = 32;
+
+/// Maximum length of a header value in a signature, in bytes. p0f prints as many.
+const MAX_SHAPE_VALUE_BYTES: usize = 200;
 
 /// Headers that depend on the request or on the content, not on the software.
 const OMITTED: &[&str] = &[

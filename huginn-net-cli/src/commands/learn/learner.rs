@@ -20,11 +20,15 @@ use super::groups::{Entry, FlowEnds, FrameIndex, Group, Groups, Host, Kind, Left
 use super::http_shape::HttpShape;
 use super::programs::{Program, Programs};
 use crate::failure::Failure;
-use crate::limits::{
-    MAX_GROUP_HOSTS, MAX_GROUP_TEXT_BYTES, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_TEXTS_PER_GROUP,
-    MAX_TEXTS_PER_HOST,
-};
+use crate::limits::{MAX_GROUP_HOSTS, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_TEXTS_PER_GROUP};
 use crate::plan::ProgramList;
+
+/// Maximum length of the text that identifies a group, and of a field of its row, in bytes. Longer fingerprints are left
+/// out, longer fields are empty.
+const MAX_GROUP_TEXT_BYTES: usize = 4096;
+
+/// Maximum number of texts of one kind for each host. At the limit the rarest one is replaced.
+const MAX_TEXTS_PER_HOST: usize = 4;
 
 /// Collects groups from events.
 pub(super) struct Learner {

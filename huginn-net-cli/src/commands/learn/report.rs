@@ -9,8 +9,10 @@ use huginn_net::db::{HttpPattern, TcpPattern};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, Group, Groups, Kind};
-use crate::limits::SHOWN_TEXTS;
 use crate::paths::name_of;
+
+/// Number of texts of one kind that the report shows.
+const SHOWN_TEXTS: usize = 4;
 
 /// Columns of a table of this kind, if the built-in database has none.
 const SSH_COLUMNS: &str =

@@ -12,9 +12,17 @@ use huginn_net::{Side, Timestamp};
 use super::groups::{FlowEnds, Groups};
 use super::packet::{self, BuiltFrame};
 use crate::failure::Failure;
-use crate::limits::{MAX_SAMPLE_BYTES, MAX_SAMPLE_PACKETS, MAX_SAMPLES_PER_FLOW};
 use crate::paths::name_of;
 use crate::run::open;
+
+/// Maximum number of packets of a sample. A longer flow gives no sample.
+const MAX_SAMPLE_PACKETS: usize = 1000;
+
+/// Maximum number of samples of one flow: a hostile connection may have a request for each group.
+const MAX_SAMPLES_PER_FLOW: usize = 16;
+
+/// Maximum memory of the packets of all samples of one file, in bytes.
+const MAX_SAMPLE_BYTES: usize = 64 << 20;
 
 /// Writes the samples of all groups to a folder, which is created. Reads each file again up to its last sample.
 pub(super) fn write_all(

@@ -1,9 +1,14 @@
 //! Files that their writer closed, as inotify(7) reports.
 
+use std::time::Duration;
+
 #[cfg(target_os = "linux")]
 pub(super) use self::linux::ClosedFiles;
 #[cfg(not(target_os = "linux"))]
 pub(super) use self::other::ClosedFiles;
+
+/// Maximum time after which `watch` sees a signal while it waits.
+const WATCH_SIGNAL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -21,7 +26,8 @@ mod linux {
     use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent};
 
     use super::super::{FileId, Inode};
-    use crate::limits::{MAX_WATCHED_FILES, OLDER_FILE_QUIET, WATCH_SIGNAL_INTERVAL};
+    use super::WATCH_SIGNAL_INTERVAL;
+    use crate::limits::{MAX_WATCHED_FILES, OLDER_FILE_QUIET};
     use crate::stderr;
 
     /// Time in which the program that creates a file opens it, too: `open` reports IN_CREATE, then IN_OPEN. `link` reports
@@ -223,7 +229,7 @@ mod other {
     use std::time::SystemTime;
 
     use super::super::{FileId, Inode};
-    use crate::limits::WATCH_SIGNAL_INTERVAL;
+    use super::WATCH_SIGNAL_INTERVAL;
 
     /// This system has no inotify: a newer file shows that an older one is closed.
     pub(in super::super) struct ClosedFiles;

@@ -20,9 +20,18 @@ use self::digest::Digest;
 use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
-use crate::limits::{MAX_WATCHED_FILES, NEWEST_FILE_QUIET, OLDER_FILE_QUIET, STATE_INTERVAL, WATCH_INTERVAL};
+use crate::limits::{MAX_WATCHED_FILES, OLDER_FILE_QUIET};
 use crate::paths::name_of;
 use crate::plan::InputFile;
+
+/// Minimum interval between two writes of a file of `--state`.
+const STATE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Interval between two looks at a watched directory in which nothing happens: network file systems report no events.
+const WATCH_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time without a change after which the newest file counts as closed for `watch --once`.
+const NEWEST_FILE_QUIET: Duration = Duration::from_secs(60);
 
 /// Identity of a file with its content. A rename keeps it; a write changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,9 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::digest::Digest;
 use super::{FileId, FoundFile, Inode, shown, uncompressed};
 use crate::failure::Failure;
-use crate::limits::{MAX_GONE_FILES, MAX_STATE_BYTES};
 use crate::paths::{name_of, replace_file};
 use crate::read::read_file;
+
+/// Number of analysed files that are remembered after they left the directory, as they may come back under another name.
+const MAX_GONE_FILES: usize = 10_000;
+
+/// Maximum size of a file of `--state`, in bytes: more than `MAX_WATCHED_FILES` and `MAX_GONE_FILES` with usual names.
+const MAX_STATE_BYTES: u64 = 256 << 20;
 
 /// The version of the format, in the first line.
 const VERSION: u32 = 1;

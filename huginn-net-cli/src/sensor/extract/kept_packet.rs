@@ -3,7 +3,8 @@
 use huginn_net::Timestamp;
 use huginn_net::core::{Frame, LinkType};
 
-use crate::limits::KEPT_PACKET_BYTES;
+/// Memory of a packet that is kept, beside its bytes, and what it needs in a file.
+const KEPT_PACKET_BYTES: usize = 160;
 
 /// A packet with the comments of its events.
 #[derive(Debug)]

@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::kept_packet::{KeptPacket, bytes_of};
 use crate::control::counters::ExtractCounters;
-use crate::limits::MAX_EXTRACT_QUEUE_BYTES;
+
+/// Maximum memory of packets that wait to be written, in bytes.
+const MAX_EXTRACT_QUEUE_BYTES: usize = 16 << 20;
 
 /// Queues the packets of connections, and counts what becomes of them.
 #[derive(Debug)]

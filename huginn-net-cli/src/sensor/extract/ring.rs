@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 use std::time::Instant;
 
 use huginn_net::core::{Decoder, FlowKey, Frame, Segment};
@@ -10,10 +11,20 @@ use huginn_net::{Filter, Timestamp};
 
 use super::kept_packet::{KeptPacket, bytes_of};
 use super::queue::FlowQueue;
-use crate::limits::{
-    EXTRACT_DELAY, KEPT_FLOW_BYTES, MAX_KEPT_DATAGRAMS, MAX_KEPT_FRAGMENTS, MAX_PACKET_COMMENTS,
-};
+use crate::limits::MAX_PACKET_COMMENTS;
 use crate::plan::FrameFilter;
+
+/// Memory of a connection whose packets are kept.
+const KEPT_FLOW_BYTES: usize = 320;
+
+/// Time between the first event of a connection and the writing of its packets: later packets and comments of a handshake are written with
+/// it.
+const EXTRACT_DELAY: Duration = Duration::from_secs(1);
+
+/// Maximum number of incomplete datagrams of one source whose fragments are kept, and of these fragments.
+const MAX_KEPT_DATAGRAMS: usize = 256;
+
+const MAX_KEPT_FRAGMENTS: usize = 4096;
 
 /// The packets that a ring keeps.
 #[derive(Clone, Copy, Debug)]

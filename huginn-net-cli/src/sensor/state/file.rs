@@ -10,7 +10,17 @@ use huginn_net::{Database, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::limits::{MAX_BASELINE_BYTES, MAX_HOST_STATE_BYTES, MAX_SAVED_HOSTS_BYTES, MAX_STATE_LINE_BYTES};
+use crate::limits::MAX_BASELINE_BYTES;
+
+/// Maximum size of a file of `live --state`, in bytes: several times that of a full table.
+const MAX_HOST_STATE_BYTES: u64 = 1 << 30;
+
+/// Maximum length of a line of `live --state`, in bytes: that of a host with eight tools, each with 32,768 ranges of ports and 1,024 targets,
+/// has 4 MiB.
+const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
+
+/// Maximum size of the hosts of a file of `live --state`, in bytes: the rest is for the baseline, the header and the end.
+const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES;
 
 /// The version of the format. A change of the records of hosts changes it, too.
 const VERSION: u32 = 1;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use huginn_net::core::Amount;
 use huginn_net::hosts::{HostId, Hosts, SavedHost};
@@ -16,10 +17,13 @@ use self::file::{Content, StateWriter, Unreadable};
 use super::measures::StateStatus;
 use super::status::LiveStatus;
 use crate::failure::Failure;
-use crate::limits::{HOST_STATE_INTERVAL, HOSTS_PER_QUERY};
+use crate::limits::HOSTS_PER_QUERY;
 use crate::output::{Messages, OutputError, check_new_file};
 use crate::paths::{PathName, name_of, replace_private_file, unread_name};
 use crate::plan::StatePlan;
+
+/// Interval at which `live --state` is written: a crash loses what hosts did in this time.
+const HOST_STATE_INTERVAL: Duration = Duration::from_secs(300);
 
 /// What became of the state file at the start.
 pub(super) struct Restored {
