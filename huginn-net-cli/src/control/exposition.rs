@@ -5,14 +5,14 @@ use std::fmt;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
 use super::counters::{
-    AlertCounters, CaptureCounters, LatencyTotals, LiveCounters, NamedOutputCounters, QueueCounters, Times,
-    WatchListCounters,
+    AlertCounters, CaptureCounters, LatencyCounters, LatencyTotals, LiveCounters, NamedOutputCounters,
+    QueueCounters, Times, WatchListCounters,
 };
 use super::families::{FAMILIES, Family, Kind, Member};
 
@@ -105,50 +105,40 @@ fn as_text_format(open_metrics: &str) -> String {
 struct Snapshot {
     /// As `--stats-interval` writes them.
     all: Value,
-    events_by_kind: BTreeMap<&'static str, u64>,
-    alerts: AlertCounters,
-    times: Times,
-    watch_lists: BTreeMap<String, WatchListCounters>,
-    outputs: BTreeMap<String, NamedOutputCounters>,
-    capture: Vec<(String, CaptureCounters)>,
-    capture_to_event: LatencyTotals,
-    own: LatencyTotals,
+    counters: LiveCounters,
 }
 
 impl Snapshot {
     fn from_counters(counters: &LiveCounters) -> Result<Self, fmt::Error> {
         let all = serde_json::to_value(counters).map_err(|_| fmt::Error)?;
-        let capture = counters.capture.clone().into_iter().collect();
-        let latency = counters.latency.clone();
-        let (capture_to_event, own) = (latency.capture_to_event_us.total, latency.own_us.total);
-        let (events_by_kind, alerts) = (counters.events_by_kind.clone(), counters.alerts.clone());
-        let times = counters.times;
-        let watch_lists = counters.watch_lists.clone();
-        let outputs = counters.outputs.clone();
-        Ok(Self { all, events_by_kind, alerts, times, watch_lists, outputs, capture, capture_to_event, own })
+        Ok(Self { all, counters: counters.clone() })
     }
 }
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Self { all, events_by_kind, alerts, times, watch_lists, outputs, capture, capture_to_event, own } =
-            self;
+        let Self { all, counters } = self;
         encoder
             .encode_descriptor("build", "Version of the program", None, MetricType::Info)?
             .encode_info(&BUILD)?;
         for family in FAMILIES {
             encode_family(family, all, &mut encoder)?;
         }
-        encode_kinds(events_by_kind, &mut encoder)?;
-        encode_alerts(alerts, &mut encoder)?;
-        encode_times(times, &mut encoder)?;
-        encode_each(&WATCH_LISTS, "list", watch_lists, &mut encoder)?;
-        encode_outputs(outputs, &mut encoder)?;
-        encode_capture(capture, &mut encoder)?;
+        let by_kind = counters.events_by_kind.iter().map(|(kind, count)| ([("kind", *kind)], *count));
+        let metric = ("events_by_kind", "Events reported, by kind", Kind::Counter);
+        encode_values(metric, by_kind, &mut encoder)?;
+        encode_alerts(&counters.alerts, &mut encoder)?;
+        encode_times(&counters.times, &mut encoder)?;
+        encode_each(&WATCH_LISTS, "list", &counters.watch_lists, &mut encoder)?;
+        encode_each(&OUTPUTS, "output", &counters.outputs, &mut encoder)?;
+        encode_failures(&counters.outputs, &mut encoder)?;
+        encode_each(&CAPTURE, "interface", &counters.capture, &mut encoder)?;
+        encode_workers(&counters.capture, &mut encoder)?;
+        let LatencyCounters { capture_to_event_us, own_us } = &counters.latency;
         let help = "Time from the capture of a packet to its event, since the start";
-        encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
+        encode_durations("capture_to_event", help, &capture_to_event_us.total, &mut encoder)?;
         let help = "Time from when a packet was taken from the kernel to its event, since the start";
-        encode_durations("own", help, own, &mut encoder)
+        encode_durations("own", help, &own_us.total, &mut encoder)
     }
 }
 
@@ -172,28 +162,25 @@ fn encode_value(kind: Kind, value: u64, metric: &mut MetricEncoder<'_>) -> fmt::
     }
 }
 
-fn encode_kinds(
-    events_by_kind: &BTreeMap<&'static str, u64>,
+/// Encodes the values of a metric with its name, its help and its kind. Each value has its labels.
+fn encode_values<L: EncodeLabelSet>(
+    (name, help, kind): (&str, &str, Kind),
+    values: impl Iterator<Item = (L, u64)>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    let help = "Events reported, by kind";
-    let mut metric = encoder.encode_descriptor("events_by_kind", help, None, MetricType::Counter)?;
-    for (kind, count) in events_by_kind {
-        encode_value(Kind::Counter, *count, &mut metric.encode_family(&[("kind", *kind)])?)?;
+    let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
+    for (labels, value) in values {
+        encode_value(kind, value, &mut metric.encode_family(&labels)?)?;
     }
     Ok(())
 }
 
 fn encode_alerts(alerts: &AlertCounters, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Alerts, by kind and severity; again if they become proven or more severe";
-    let mut metric = encoder.encode_descriptor("alerts", help, None, MetricType::Counter)?;
-    for (kind, counts) in alerts {
-        for (severity, count) in counts {
-            let labels = [("kind", *kind), ("severity", *severity)];
-            encode_value(Kind::Counter, *count, &mut metric.encode_family(&labels)?)?;
-        }
-    }
-    Ok(())
+    let values = alerts.iter().flat_map(|(kind, counts)| {
+        counts.iter().map(move |(severity, count)| ([("kind", *kind), ("severity", *severity)], *count))
+    });
+    encode_values(("alerts", help, Kind::Counter), values, encoder)
 }
 
 fn encode_times(times: &Times, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -217,20 +204,19 @@ fn encode_times(times: &Times, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
 }
 
 /// A metric of named counters: its name, its help, its kind, and how to read it.
-type Metric<T> = (&'static str, &'static str, Kind, fn(&T) -> u64);
+type Metric<T, V = u64> = (&'static str, &'static str, Kind, fn(&T) -> V);
 
 /// Encodes a value of each metric for each name. `label`: the label that has the name.
-fn encode_each<T>(
-    metrics: &[Metric<T>],
+fn encode_each<T, V: Into<Option<u64>>>(
+    metrics: &[Metric<T, V>],
     label: &str,
     named: &BTreeMap<String, T>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
     for (name, help, kind, value) in metrics {
-        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
-        for (of, counters) in named {
-            encode_value(*kind, value(counters), &mut metric.encode_family(&[(label, of.as_str())])?)?;
-        }
+        let values =
+            named.iter().filter_map(|(of, counters)| Some(([(label, of.as_str())], value(counters).into()?)));
+        encode_values((name, help, *kind), values, encoder)?;
     }
     Ok(())
 }
@@ -277,32 +263,22 @@ const OUTPUTS: [Metric<NamedOutputCounters>; 9] = [
     ),
 ];
 
-type OutputGetter = fn(&NamedOutputCounters) -> u64;
-
 /// Failures of each output.
-const OUTPUT_FAILURES: [(&str, OutputGetter); 2] =
+const OUTPUT_FAILURES: [(&str, fn(&NamedOutputCounters) -> u64); 2] =
     [("write", |output| output.queue.write_errors), ("rotation", |output| output.queue.rotation_errors)];
 
-fn encode_outputs(
+fn encode_failures(
     outputs: &BTreeMap<String, NamedOutputCounters>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    encode_each(&OUTPUTS, "output", outputs, encoder)?;
-    let help = "Failed writes and rotations";
-    let mut metric = encoder.encode_descriptor("output_failures", help, None, MetricType::Counter)?;
-    for (output, counters) in outputs {
-        for (what, value) in OUTPUT_FAILURES {
-            let labels = [("output", output.as_str()), ("what", what)];
-            encode_value(Kind::Counter, value(counters), &mut metric.encode_family(&labels)?)?;
-        }
-    }
-    Ok(())
+    let values = outputs.iter().flat_map(|(output, counters)| {
+        OUTPUT_FAILURES.map(|(what, value)| ([("output", output.as_str()), ("what", what)], value(counters)))
+    });
+    encode_values(("output_failures", "Failed writes and rotations", Kind::Counter), values, encoder)
 }
 
-type CounterGetter = fn(&CaptureCounters) -> Option<u64>;
-
 /// Metrics of each interface.
-const CAPTURE: [(&str, &str, Kind, CounterGetter); 5] = [
+const CAPTURE: [Metric<CaptureCounters, Option<u64>>; 5] = [
     ("capture_received", "Frames taken from the interface", Kind::Counter, |counters| {
         Some(counters.received)
     }),
@@ -326,37 +302,31 @@ const CAPTURE: [(&str, &str, Kind, CounterGetter); 5] = [
     }),
 ];
 
-type WorkerGetter = fn(&QueueCounters) -> u64;
-
 /// Metrics of the share of each worker in an interface.
-const WORKERS: [(&str, &str, WorkerGetter); 2] = [
-    ("capture_worker_received", "Frames taken from the queue of a worker", |queue| queue.received),
+const WORKERS: [Metric<QueueCounters>; 2] = [
+    ("capture_worker_received", "Frames taken from the queue of a worker", Kind::Counter, |queue| {
+        queue.received
+    }),
     (
         "capture_worker_kernel_dropped",
         "Frames that the kernel dropped because the buffer of a worker was full",
+        Kind::Counter,
         |queue| queue.kernel_dropped,
     ),
 ];
 
-fn encode_capture(
-    interfaces: &[(String, CaptureCounters)],
+fn encode_workers(
+    interfaces: &BTreeMap<String, CaptureCounters>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    for (name, help, kind, get) in CAPTURE {
-        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
-        for (interface, counters) in interfaces {
-            let Some(value) = get(counters) else { continue };
-            encode_value(kind, value, &mut metric.encode_family(&[("interface", interface.as_str())])?)?;
-        }
-    }
-    for (name, help, get) in WORKERS {
-        let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for (interface, counters) in interfaces {
-            for (worker, queue) in counters.workers.iter().enumerate() {
-                let labels = [("interface", interface.clone()), ("worker", worker.to_string())];
-                encode_value(Kind::Counter, get(queue), &mut metric.encode_family(&labels)?)?;
-            }
-        }
+    for (name, help, kind, value) in WORKERS {
+        let values = interfaces.iter().flat_map(|(interface, counters)| {
+            let workers = counters.workers.iter().enumerate();
+            workers.map(move |(worker, queue)| {
+                ([("interface", interface.clone()), ("worker", worker.to_string())], value(queue))
+            })
+        });
+        encode_values((name, help, kind), values, encoder)?;
     }
     Ok(())
 }

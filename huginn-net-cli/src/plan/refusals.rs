@@ -204,7 +204,7 @@ interface, and `LIST` a watch list.
     #[test]
     fn texts_of_help_pages_fit_a_terminal() {
         fn check(command: &Command) {
-            for text in command.get_after_help().map(ToString::to_string) {
+            if let Some(text) = command.get_after_help().map(ToString::to_string) {
                 let longest = text.lines().max_by_key(|line| line.len()).unwrap_or_default();
                 assert!(longest.len() <= 80, "{}: {longest}", command.get_name());
             }
