@@ -263,8 +263,10 @@ const OUTPUTS: [Metric<NamedOutputCounters>; 9] = [
     ),
 ];
 
+type OutputGetter = fn(&NamedOutputCounters) -> u64;
+
 /// Failures of each output.
-const OUTPUT_FAILURES: [(&str, fn(&NamedOutputCounters) -> u64); 2] =
+const OUTPUT_FAILURES: [(&str, OutputGetter); 2] =
     [("write", |output| output.queue.write_errors), ("rotation", |output| output.queue.rotation_errors)];
 
 fn encode_failures(
