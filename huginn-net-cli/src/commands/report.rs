@@ -10,7 +10,7 @@ use crate::output::{Document, Target, Zone};
 use crate::paths::name_of;
 use crate::plan::ReportPlan;
 use crate::run::{CaptureRun, Networks};
-use crate::views::report::{self, HostList, HostSources, Report};
+use crate::views::report::{self, Report};
 use crate::views::store::Part;
 
 /// What the page shows.
@@ -58,17 +58,7 @@ fn write(
     let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
     let captures = (0..).map_while(|index| Some((run.path(index)?, run.name(index)?)));
     let arguments = report::file_arguments(captures, folder.len());
-    let sources = HostSources {
-        hosts,
-        store,
-        span: store.timeline.main_span(),
-        file_name,
-        zone,
-        folder: &folder,
-        arguments: arguments.as_deref(),
-    };
     let evicted = run.analyzer.shared_state().counters();
-    let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
     let counters = run.analyzer.counters();
     let page = Report {
         title,
@@ -82,8 +72,9 @@ fn write(
         store,
         folder: &folder,
         file_name,
-        hosts: &HostList::new(&sources),
-        host_counts: (hosts.profiles().count(), not_kept.saturating_add(hosts.left_out())),
+        arguments: arguments.as_deref(),
+        hosts,
+        not_kept: evicted.evicted.saturating_add(evicted.evicted_for_memory),
         blind_spots: &run.examples.locate(&run.analyzer),
         zone,
     };

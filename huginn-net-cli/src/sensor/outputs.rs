@@ -234,7 +234,7 @@ impl Outputs {
         let end = flush_end();
         let handles: Vec<OutputHandle> =
             self.queues().ending.iter().map(|ending| ending.state.queue.clone()).collect();
-        handles.iter().for_each(OutputHandle::stop);
+        handles.iter().for_each(|handle| handle.stop());
         handles.iter().for_each(|handle| handle.finish_by(end));
         let mut queues = self.queues();
         if queues.has_ended {

@@ -33,9 +33,8 @@ pub(crate) struct OutputQueue {
     flush_timeout: Duration,
 }
 
-/// Shared handle of an [`OutputQueue`].
-#[derive(Clone, Debug)]
-pub(crate) struct OutputHandle(Arc<Shared>);
+/// Queues lines from any thread, and tells the writer what to do.
+pub(crate) type OutputHandle = Arc<Shared>;
 
 impl OutputQueue {
     /// Opens the target and starts the writer thread, which reports errors to `messages`. The queue holds at most
@@ -118,7 +117,7 @@ impl OutputQueue {
     }
 
     pub(crate) fn handle(&self) -> OutputHandle {
-        OutputHandle(Arc::clone(&self.shared))
+        Arc::clone(&self.shared)
     }
 
     /// Asks the thread to write queued lines and to stop, and does not wait for it.
@@ -150,55 +149,6 @@ impl OutputQueue {
 impl Drop for OutputQueue {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl OutputHandle {
-    /// As [`OutputQueue::push`].
-    pub(super) fn push(&self, text: &[u8]) -> ControlFlow<()> {
-        self.0.push(text)
-    }
-
-    /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
-    /// line. Returns whether there was room for it.
-    pub(crate) fn try_push(&self, text: &[u8]) -> bool {
-        self.0.push_line(text)
-    }
-
-    /// Whether the reader has closed the pipe.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.0.lock().closed
-    }
-
-    /// Requests that the file rotate by another policy.
-    pub(crate) fn rotate_by(&self, rotation: Rotation) {
-        self.0.lock().rotation = Some(rotation);
-        self.0.changed.notify_all();
-    }
-
-    /// Sets whether the file has each certificate completely only once.
-    pub(crate) fn shorten_certificates(&self, shortens: bool) {
-        self.0.lock().shortens_certificates = shortens;
-    }
-
-    /// Requests that the file be closed and reopened by its path, or that the socket connect again.
-    pub(crate) fn reopen(&self) {
-        self.0.lock().reopen = true;
-        self.0.changed.notify_all();
-    }
-
-    pub(crate) fn counters(&self) -> OutputCounters {
-        self.0.counters()
-    }
-
-    /// As [`OutputQueue::stop`].
-    pub(crate) fn stop(&self) {
-        self.0.stop();
-    }
-
-    /// Asks the thread to write queued lines and to stop, and waits for that until this time.
-    pub(crate) fn finish_by(&self, end: Instant) {
-        self.0.finish(end.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -242,7 +192,7 @@ pub(super) enum Pause {
 }
 
 /// State shared by the producers and the writer.
-pub(super) struct Shared {
+pub(crate) struct Shared {
     capacity: u64,
     state: Mutex<State>,
     /// Signals a new task to the writer.
@@ -289,15 +239,16 @@ impl Shared {
     }
 
     fn push(&self, line: &[u8]) -> ControlFlow<()> {
-        if self.push_line(line) || !self.lock().closed {
+        if self.try_push(line) || !self.lock().closed {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     }
 
-    /// Queues a line, or counts it as dropped. Returns whether it is queued.
-    fn push_line(&self, line: &[u8]) -> bool {
+    /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
+    /// line. Returns whether there was room for it.
+    pub(crate) fn try_push(&self, line: &[u8]) -> bool {
         if line.is_empty() {
             return true;
         }
@@ -463,9 +414,14 @@ impl Shared {
         self.ended.notify_all();
     }
 
-    fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.lock().finish = true;
         self.changed.notify_all();
+    }
+
+    /// Asks the thread to write queued lines and to stop, and waits for that until this time.
+    pub(crate) fn finish_by(&self, end: Instant) {
+        self.finish(end.saturating_duration_since(Instant::now()));
     }
 
     /// Stops the writer and waits for it. Returns whether it ended in time.
@@ -481,8 +437,30 @@ impl Shared {
         state.ended
     }
 
-    fn counters(&self) -> OutputCounters {
+    pub(crate) fn counters(&self) -> OutputCounters {
         self.lock().counters
+    }
+
+    /// Whether the reader has closed the pipe.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Requests that the file rotate by another policy.
+    pub(crate) fn rotate_by(&self, rotation: Rotation) {
+        self.lock().rotation = Some(rotation);
+        self.changed.notify_all();
+    }
+
+    /// Sets whether the file has each certificate completely only once.
+    pub(crate) fn shorten_certificates(&self, shortens: bool) {
+        self.lock().shortens_certificates = shortens;
+    }
+
+    /// Requests that the file be closed and reopened by its path, or that the socket connect again.
+    pub(crate) fn reopen(&self) {
+        self.lock().reopen = true;
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

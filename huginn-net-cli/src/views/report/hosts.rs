@@ -5,22 +5,23 @@ use std::net::IpAddr;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
-use huginn_net::hosts::{Contradiction, HostProfile, JoinedHosts, Verdict};
+use huginn_net::hosts::{Contradiction, HostProfile, Verdict};
 use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
+use super::contents::Report;
 use crate::limits::{
     MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_HOST_BYTES, MAX_REPORT_ITEMS, MAX_REPORT_ROW_BYTES,
     MAX_REPORT_ROWS, MAX_REPORT_SHOWN_NAMES,
 };
 use crate::output::Zone;
 use crate::views::hosts::HostRow;
+use crate::views::store::ValueKind;
 use crate::views::store::activity::{HostActivity, Names, Step};
-use crate::views::store::{Store, ValueKind};
 
 /// Hosts, each with its evidence. Equal texts are stored once: hosts refer to them by index.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct HostList {
+pub(super) struct HostList {
     texts: Vec<String>,
     pub(super) hosts: Vec<HostEntry>,
     /// Time that the steps of timelines count from, in milliseconds since the Unix epoch.
@@ -62,22 +63,6 @@ pub(super) struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>)
 #[derive(Debug, Serialize)]
 pub(super) struct Details(Vec<u64>, Vec<u64>, [u64; 3], String, Vec<i64>);
 
-/// Where the activity of hosts comes from.
-#[derive(Clone, Copy)]
-pub(crate) struct HostSources<'a> {
-    pub(crate) hosts: &'a JoinedHosts,
-    pub(crate) store: &'a Store,
-    /// The first and the last second of the activity.
-    pub(crate) span: Option<(u64, u64)>,
-    /// Names a file by its index.
-    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
-    pub(crate) zone: &'a Zone,
-    /// The folder of all captures with the separator after it; empty if they have none in common.
-    pub(crate) folder: &'a str,
-    /// The captures as arguments of a shell in that folder.
-    pub(crate) arguments: Option<&'a str>,
-}
-
 /// The ranks of hosts in the list, the highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -87,64 +72,16 @@ enum Rank {
     Other,
 }
 
-impl HostSources<'_> {
-    /// The hosts, those of interest first: with tools, with contradictions or mismatches, with a TLS client of their own, then
-    /// those that asked for most names. Only the first hosts with tools precede all others: more of them would hide those.
-    fn ranked(&self) -> Vec<&HostProfile> {
-        let mismatching: HashSet<IpAddr> = self
-            .store
-            .values
-            .of(ValueKind::Mismatch)
-            .top(usize::MAX)
-            .iter()
-            .flat_map(|(_, seen)| seen.addresses())
-            .collect();
-        let rare: HashSet<IpAddr> = self
-            .store
-            .values
-            .of(ValueKind::Ja4)
-            .rare(usize::MAX)
-            .iter()
-            .take_while(|(_, seen)| seen.hosts() == 1)
-            .map(|(_, seen)| seen.first.client.ip())
-            .collect();
-        let mut with_tools = 0_usize;
-        let mut ranked: Vec<_> = self
-            .hosts
-            .profiles()
-            .map(|host| {
-                with_tools = with_tools.saturating_add(usize::from(!host.tools.is_empty()));
-                let rank = if !host.tools.is_empty() && with_tools <= MAX_HOSTS_WITH_TOOLS_FIRST {
-                    Rank::HasTool
-                } else if mismatching.contains(&host.ip)
-                    || host.verdict().contradictions.iter().any(|found| !found.is_expected())
-                {
-                    Rank::Contradicting
-                } else if rare.contains(&host.ip) {
-                    Rank::Rare
-                } else {
-                    Rank::Other
-                };
-                let names = self.store.activity.of(host).map_or(0, |activity| activity.asked.len());
-                ((rank, Reverse(names)), host)
-            })
-            .collect();
-        // The sort is stable: equal hosts stay in the order of their addresses.
-        ranked.sort_by_key(|(key, _)| *key);
-        ranked.into_iter().map(|(_, host)| host).collect()
-    }
-}
-
 impl HostList {
     /// Lists hosts, those of interest first, until the list is as large as a page may be. Then adds names, activity and
     /// timelines in the same order.
-    pub(crate) fn new(sources: &HostSources<'_>) -> Self {
-        let zone = sources.zone;
-        let start = sources.span.map_or(0, |(first, _)| first);
+    pub(super) fn new(report: &Report<'_>) -> Self {
+        let (zone, span) = (report.zone, report.store.timeline.main_span());
+        let start = span.map_or(0, |(first, _)| first);
         let base = milliseconds(Timestamp::new(start, 0, 0), zone);
-        let (folder, files) = (sources.folder.to_owned(), sources.arguments.map(str::to_owned));
+        let (folder, files) = (report.folder.to_owned(), report.arguments.map(str::to_owned));
         let mut list = Self { base, zone: zone.name(), folder, files, ..Self::default() };
-        let ranked = sources.ranked();
+        let ranked = ranked(report);
         for host in &ranked {
             let verdict = host.verdict();
             let contradictions = || verdict.contradictions.iter().filter(|found| !found.is_expected());
@@ -164,12 +101,12 @@ impl HostList {
             }
         }
         for (index, host) in ranked.into_iter().take(list.hosts.len()).enumerate() {
-            let Some(activity) = sources.store.activity.of(host) else { continue };
+            let Some(activity) = report.store.activity.of(host) else { continue };
             if list.bytes >= MAX_REPORT_HOST_BYTES {
                 list.without_details = list.without_details.saturating_add(1);
                 continue;
             }
-            let details = list.details(activity, sources);
+            let details = list.details(activity, report, span);
             if let Some(entry) = list.hosts.get_mut(index) {
                 entry.3 = Some(details);
             }
@@ -177,19 +114,19 @@ impl HostList {
         list
     }
 
-    fn details(&mut self, activity: &HostActivity, sources: &HostSources<'_>) -> Details {
+    fn details(&mut self, activity: &HostActivity, report: &Report<'_>, span: Option<(u64, u64)>) -> Details {
         let (asked, more_asked) = self.names(&activity.asked);
         let (served, more_served) = self.names(&activity.served);
-        let spark = sources.span.map_or_else(String::new, |span| activity.spark(span));
+        let spark = span.map_or_else(String::new, |span| activity.spark(span));
         let mut steps: Vec<&Step> = activity.steps.iter().collect();
         steps.sort_by_key(|step| step.ts.as_nanos());
         let mut numbers = Vec::new();
         for step in steps {
-            let file = (sources.file_name)(step.file).unwrap_or_default();
+            let file = (report.file_name)(step.file).unwrap_or_default();
             let udp = u64::from(step.transport == TransportKind::Udp);
             let texts = [file, step.kind.to_owned(), step.value.to_string(), step.peer.to_string()];
             let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-            numbers.push(milliseconds(step.ts, sources.zone).saturating_sub(self.base));
+            numbers.push(milliseconds(step.ts, report.zone).saturating_sub(self.base));
             numbers.push(number(step.packet));
             for text in texts {
                 numbers.push(number(self.index(text) as u64));
@@ -268,6 +205,52 @@ impl HostList {
         self.indices.insert(text, index);
         index
     }
+}
+
+/// The hosts, those of interest first: with tools, with contradictions or mismatches, with a TLS client of their own, then
+/// those that asked for most names. Only the first hosts with tools precede all others: more of them would hide those.
+fn ranked<'a>(report: &Report<'a>) -> Vec<&'a HostProfile> {
+    let mismatching: HashSet<IpAddr> = report
+        .store
+        .values
+        .of(ValueKind::Mismatch)
+        .top(usize::MAX)
+        .iter()
+        .flat_map(|(_, seen)| seen.addresses())
+        .collect();
+    let rare: HashSet<IpAddr> = report
+        .store
+        .values
+        .of(ValueKind::Ja4)
+        .rare(usize::MAX)
+        .iter()
+        .take_while(|(_, seen)| seen.hosts() == 1)
+        .map(|(_, seen)| seen.first.client.ip())
+        .collect();
+    let mut with_tools = 0_usize;
+    let mut ranked: Vec<_> = report
+        .hosts
+        .profiles()
+        .map(|host| {
+            with_tools = with_tools.saturating_add(usize::from(!host.tools.is_empty()));
+            let rank = if !host.tools.is_empty() && with_tools <= MAX_HOSTS_WITH_TOOLS_FIRST {
+                Rank::HasTool
+            } else if mismatching.contains(&host.ip)
+                || host.verdict().contradictions.iter().any(|found| !found.is_expected())
+            {
+                Rank::Contradicting
+            } else if rare.contains(&host.ip) {
+                Rank::Rare
+            } else {
+                Rank::Other
+            };
+            let names = report.store.activity.of(host).map_or(0, |activity| activity.asked.len());
+            ((rank, Reverse(names)), host)
+        })
+        .collect();
+    // The sort is stable: equal hosts stay in the order of their addresses.
+    ranked.sort_by_key(|(key, _)| *key);
+    ranked.into_iter().map(|(_, host)| host).collect()
 }
 
 /// Length of a number and the comma after it.

@@ -1,6 +1,7 @@
 //! A report as one HTML page that loads nothing.
 
 mod charts;
+mod contents;
 mod cryptography;
 mod hosts;
 mod items;
@@ -8,6 +9,6 @@ mod page;
 mod security;
 mod shell;
 
-pub(crate) use self::hosts::{HostList, HostSources};
-pub(crate) use self::page::{Report, write};
+pub(crate) use self::contents::Report;
+pub(crate) use self::page::write;
 pub(crate) use self::shell::file_arguments;

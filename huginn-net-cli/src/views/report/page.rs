@@ -3,20 +3,19 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use huginn_net::Timestamp;
 use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{HostList, charts, cryptography, items, security};
-use crate::blind_spots::LocatedSpot;
+use super::contents::Report;
+use super::hosts::HostList;
+use super::{charts, cryptography, items, security};
 use crate::limits::{MAX_REPORT_ALERTS, MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
-use crate::output::Zone;
 use crate::output::last_boundary;
 use crate::views::encoding::percent_encoded;
 use crate::views::store::alerts::RankedAlert;
 use crate::views::store::statement::{Packets, Statement};
-use crate::views::store::{SeenValue, Store, ValueKind};
+use crate::views::store::{SeenValue, ValueKind};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -28,31 +27,10 @@ const OPEN_LOCK: &str = "M4 7V4.5a3.5 3.5 0 0 1 6.9-.8l-1.9.5A1.5 1.5 0 0 0 6 4.
 const HOST_HEADINGS: [&str; 7] =
     ["address", "system", "software", "TLS client", "seen", "remarks", "names asked for"];
 
-/// Contents of a report.
-pub(crate) struct Report<'a> {
-    pub(crate) title: &'a str,
-    /// Number of captures that were read.
-    pub(crate) captures: usize,
-    /// Number of networks that the captures are of.
-    pub(crate) networks: usize,
-    pub(crate) packets: u64,
-    pub(crate) flows: u64,
-    /// Number of connections that were decrypted with logged secrets.
-    pub(crate) decrypted: u64,
-    /// Times of the earliest and of the latest packet.
-    pub(crate) span: Option<(Timestamp, Timestamp)>,
-    /// Whether SIGINT ended the analysis.
-    pub(crate) is_cut: bool,
-    pub(crate) store: &'a Store,
-    /// The folder of all captures with the separator after it; empty if they have none in common.
-    pub(crate) folder: &'a str,
-    /// Names a file below that folder by its index.
-    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
-    pub(crate) hosts: &'a HostList,
-    /// Number of hosts, and how many more the limits on memory left out.
-    pub(crate) host_counts: (usize, u64),
-    pub(crate) blind_spots: &'a [LocatedSpot],
-    pub(crate) zone: &'a Zone,
+/// A report with the hosts that it has room for.
+struct Page<'a> {
+    report: &'a Report<'a>,
+    hosts: HostList,
 }
 
 /// Which values a table shows.
@@ -64,8 +42,9 @@ enum Order {
 
 /// Writes the page.
 pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
-    let data = security::inert_json(&serde_json::to_string(report.hosts)?);
-    let page = html! {
+    let page = Page { report, hosts: HostList::new(report) };
+    let data = security::inert_json(&serde_json::to_string(&page.hosts)?);
+    let html = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -80,15 +59,15 @@ pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()>
             }
             body {
                 a.skip href="#stands-out" { "Skip to what stands out" }
-                header { h1 { (report.title) } p.dim { (report.subtitle()) } (report.decrypted()) (contents()) }
-                main { (report.body()) }
+                header { h1 { (report.title) } p.dim { (page.subtitle()) } (page.decrypted()) (contents()) }
+                main { (page.body()) }
                 footer.dim { "Written by huginn-net " (env!("CARGO_PKG_VERSION")) ". This page loads nothing." }
                 script type="application/json" #host-data { (PreEscaped(data)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
     };
-    out.write_all(page.into_string().as_bytes())
+    out.write_all(html.into_string().as_bytes())
 }
 
 const SECTIONS: [(&str, &str); 7] = [
@@ -115,16 +94,16 @@ fn section(id: &str, body: &Markup) -> Markup {
     html! { section id=(id) aria-labelledby={ (id) "-title" } { h2 id={ (id) "-title" } { (title) } (body) } }
 }
 
-impl Report<'_> {
+impl Page<'_> {
     fn subtitle(&self) -> String {
-        let mut captures = Amount(self.captures as u64, "capture(s)").to_string();
-        if !self.folder.trim_start_matches("./").is_empty() {
-            let _ = write!(captures, " in {}", self.folder);
+        let mut captures = Amount(self.report.captures as u64, "capture(s)").to_string();
+        if !self.report.folder.trim_start_matches("./").is_empty() {
+            let _ = write!(captures, " in {}", self.report.folder);
         }
-        let cut = if self.is_cut { ", interrupted before the end" } else { "" };
-        match self.span {
+        let cut = if self.report.is_cut { ", interrupted before the end" } else { "" };
+        match self.report.span {
             Some((first, last)) => {
-                let zone = self.zone;
+                let zone = self.report.zone;
                 format!("{captures}{cut}, {} to {} {}", zone.seconds(first), zone.seconds(last), zone.name())
             }
             None => format!("{captures}{cut}"),
@@ -134,10 +113,10 @@ impl Report<'_> {
     /// An open lock, if connections were decrypted.
     fn decrypted(&self) -> Markup {
         html! {
-            @if self.decrypted > 0 {
+            @if self.report.decrypted > 0 {
                 p.decrypted {
                     svg role="img" aria-label="open lock" viewBox="0 0 16 16" { path d=(OPEN_LOCK) {} }
-                    " " (count_of(self.decrypted, "connection(s)")) " of TLS and QUIC decrypted with logged secrets. "
+                    " " (count_of(self.report.decrypted, "connection(s)")) " of TLS and QUIC decrypted with logged secrets. "
                     "The page has content that was encrypted."
                 }
             }
@@ -170,7 +149,7 @@ impl Report<'_> {
                 (self.bars(ValueKind::TlsVersion))
                 (self.cipher_bars())
             }))
-            (section("cryptography", &cryptography::inventory(&self.store.cryptography, self.zone)))
+            (section("cryptography", &cryptography::inventory(&self.report.store.cryptography, self.report.zone)))
             (section("blind-spots", &self.blind_spots()))
         }
     }
@@ -179,7 +158,7 @@ impl Report<'_> {
     fn stands_out(&self) -> Markup {
         html! {
             (self.strip())
-            @if let Some(chart) = charts::timeline(&self.store.timeline, self.zone) { (chart) }
+            @if let Some(chart) = charts::timeline(&self.report.store.timeline, self.report.zone) { (chart) }
             (self.alert_list())
             (self.remark_list())
         }
@@ -187,29 +166,29 @@ impl Report<'_> {
 
     /// What was read, and what was not seen, in one line.
     fn strip(&self) -> Markup {
-        let handshakes = self.store.remarks.handshakes;
+        let handshakes = self.report.store.remarks.handshakes;
         let counts = [
-            (self.captures as u64, "capture(s)"),
-            (self.networks as u64, "network(s)"),
-            (self.packets, "packet(s)"),
-            (self.flows, "flow(s)"),
-            (self.store.hosts.count().0 as u64, "host(s)"),
+            (self.report.captures as u64, "capture(s)"),
+            (self.report.networks as u64, "network(s)"),
+            (self.report.packets, "packet(s)"),
+            (self.report.flows, "flow(s)"),
+            (self.report.store.hosts.count().0 as u64, "host(s)"),
             (handshakes.all, "TLS handshake(s)"),
             (handshakes.failed, "failed TLS handshake(s)"),
         ];
         html! {
             p.strip {
                 @for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) { span { (count_of(count, what)) } " " }
-                @if !self.blind_spots.is_empty() {
-                    a href="#blind-spots" { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic not used" }
+                @if !self.report.blind_spots.is_empty() {
+                    a href="#blind-spots" { (count_of(self.report.blind_spots.len() as u64, "kind(s)")) " of traffic not used" }
                 }
             }
-            @if self.store.events == 0 { p.warning { "No events: see " a href="#blind-spots" { "blind spots" } } }
+            @if self.report.store.events == 0 { p.warning { "No events: see " a href="#blind-spots" { "blind spots" } } }
         }
     }
 
     fn alert_list(&self) -> Markup {
-        let ranked = self.store.alerts.ranked();
+        let ranked = self.report.store.alerts.ranked();
         let more = ranked.len().saturating_sub(MAX_REPORT_ALERTS) as u64;
         html! {
             h3 { "Alerts" }
@@ -217,7 +196,7 @@ impl Report<'_> {
                 ul.findings #items {
                     @for alert in ranked.iter().take(MAX_REPORT_ALERTS) { (self.alert(alert)) }
                     @if more > 0 { li.more { span {} span { (count_of(more, "more alert(s)")) ": " code { "huginn-net findings" } " lists them" } } }
-                    @if self.store.alerts.left_out() > 0 { li.more { span {} span { (count_of(self.store.alerts.left_out(), "more report(s) of alerts")) " that there was no room for" } } }
+                    @if self.report.store.alerts.left_out() > 0 { li.more { span {} span { (count_of(self.report.store.alerts.left_out(), "more report(s) of alerts")) " that there was no room for" } } }
                 }
             }
         }
@@ -242,13 +221,13 @@ impl Report<'_> {
     /// Packets, their file, and the display filter for their traffic.
     fn evidence(&self, packets: &Packets, filter: &str) -> Markup {
         html! {
-            span.dim { " " (packets) @if let Some(name) = (self.file_name)(packets.file) { " of " (name) } " " }
+            span.dim { " " (packets) @if let Some(name) = (self.report.file_name)(packets.file) { " of " (name) } " " }
             code { (filter) }
         }
     }
 
     fn remark_list(&self) -> Markup {
-        let groups = items::groups(self.store, self.hosts);
+        let groups = items::groups(self.report.store, &self.hosts);
         html! {
             @if groups.iter().any(|group| !group.items.is_empty()) {
                 h3 { "Remarks" }
@@ -285,7 +264,8 @@ impl Report<'_> {
 
     /// The table of hosts, which the script fills.
     fn host_table(&self) -> Markup {
-        let (hosts, not_counted) = self.host_counts;
+        let hosts = self.report.hosts.profiles().count();
+        let not_counted = self.report.not_kept.saturating_add(self.report.hosts.left_out());
         html! {
             noscript { p.warning { "The table of hosts needs JavaScript. All other sections are complete without it." } }
             p #host-tools hidden {
@@ -320,7 +300,7 @@ impl Report<'_> {
 
     /// The most frequent values as bars.
     fn bars(&self, kind: ValueKind) -> Markup {
-        let rows = self.store.values.of(kind).top(MAX_REPORT_BARS);
+        let rows = self.report.store.values.of(kind).top(MAX_REPORT_BARS);
         let rows: Vec<_> =
             rows.into_iter().map(|(name, seen)| (name.to_owned(), seen.hosts() as u64)).collect();
         labelled_bars(kind, &rows)
@@ -328,7 +308,7 @@ impl Report<'_> {
 
     fn cipher_bars(&self) -> Markup {
         let kind = ValueKind::TlsCipher;
-        let rows = self.store.values.of(kind).top(MAX_REPORT_BARS);
+        let rows = self.report.store.values.of(kind).top(MAX_REPORT_BARS);
         let name = |number: &str| u16::from_str_radix(number, 16).ok().and_then(cipher_suite);
         let rows: Vec<_> = rows
             .into_iter()
@@ -339,13 +319,13 @@ impl Report<'_> {
 
     /// A table of values, behind a line to open if there is one.
     fn more(&self, kind: ValueKind, order: Order) -> Markup {
-        let count = self.store.values.of(kind).len();
+        let count = self.report.store.values.of(kind).len();
         let rarest = if order == Order::FewestHostsFirst { ", the rarest first" } else { "" };
         html! { @if count > 0 { details { summary { (kind.title()) ": " (count) (rarest) } (self.table(kind, order)) } } }
     }
 
     fn table(&self, kind: ValueKind, order: Order) -> Markup {
-        let values = self.store.values.of(kind);
+        let values = self.report.store.values.of(kind);
         let rows = match order {
             Order::MostHostsFirst => values.top(MAX_REPORT_ROWS),
             Order::FewestHostsFirst => values.rare(MAX_REPORT_ROWS),
@@ -369,8 +349,8 @@ impl Report<'_> {
                             @if has_names { td { (seen.name.as_deref().unwrap_or_default()) } }
                             td.number { @if is_searchable(kind) { a href={ "#q=" (percent_encoded(start, "-._~/")) } { (seen.hosts()) } } @else { (seen.hosts()) } }
                             td.number { (seen.count) }
-                            td { (host_link(seen)) } td { (self.zone.seconds(seen.first.ts)) }
-                            td.place { (seen.first.packet) @if let Some(name) = (self.file_name)(seen.first.file) { " of " (name) } }
+                            td { (host_link(seen)) } td { (self.report.zone.seconds(seen.first.ts)) }
+                            td.place { (seen.first.packet) @if let Some(name) = (self.report.file_name)(seen.first.file) { " of " (name) } }
                         } } }
                     }
                 }
@@ -380,12 +360,12 @@ impl Report<'_> {
 
     fn blind_spots(&self) -> Markup {
         html! {
-            @if self.blind_spots.is_empty() { p { "Nothing was left out." } } @else {
+            @if self.report.blind_spots.is_empty() { p { "Nothing was left out." } } @else {
                 p { "What the captures do not show, or the analysis could not use:" }
-                ul #blind-spot-list { @for spot in self.blind_spots { li { (spot) } } }
+                ul #blind-spot-list { @for spot in self.report.blind_spots { li { (spot) } } }
             }
-            @if self.store.events == 0 {
-                p { (count_of(self.packets, "packet(s)")) " without a SYN, TLS hello, HTTP head or SSH identification that could be read." }
+            @if self.report.store.events == 0 {
+                p { (count_of(self.report.packets, "packet(s)")) " without a SYN, TLS hello, HTTP head or SSH identification that could be read." }
             }
         }
     }
