@@ -43,17 +43,14 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(colour: bool, zone: Zone) -> Self {
-        let plain = Style::new();
-        if !colour {
-            return Self { zone, time: plain, protocol: plain, known: plain, unknown: plain, alarm: plain };
-        }
+        let style = |style: Style| if colour { style } else { Style::new() };
         Self {
             zone,
-            time: plain.effects(Effects::DIMMED),
-            protocol: AnsiColor::Cyan.on_default(),
-            known: AnsiColor::Green.on_default().effects(Effects::BOLD),
-            unknown: AnsiColor::Yellow.on_default(),
-            alarm: AnsiColor::Red.on_default().effects(Effects::BOLD),
+            time: style(Style::new().effects(Effects::DIMMED)),
+            protocol: style(AnsiColor::Cyan.on_default()),
+            known: style(AnsiColor::Green.on_default().effects(Effects::BOLD)),
+            unknown: style(AnsiColor::Yellow.on_default()),
+            alarm: style(AnsiColor::Red.on_default().effects(Effects::BOLD)),
         }
     }
 

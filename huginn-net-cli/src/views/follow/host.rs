@@ -11,8 +11,8 @@ use huginn_net::hosts::{Contact, Contacts, HostProfile, JsonHost};
 use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{Escaped, Event, Finding, Side};
 
+use super::context::{Context, start_of};
 use super::offers::Offers;
-use super::{Context, start_of};
 use crate::limits::{MAX_FOLLOWED_EVENTS, MAX_FOLLOWED_FLOWS, SHOWN_CONNECTIONS, SHOWN_OF_HOST, SHOWN_ROWS};
 use crate::output::{Zone, certificate_remarks, certificates_in_words, handshake_in_words};
 use crate::views::columns::{Layout, Table, wrapped, write_more};

@@ -1,59 +1,21 @@
 //! One host with its connections, or the hosts that sent something.
 
+mod context;
 mod host;
 mod offers;
 mod senders;
 
-use std::fmt::{self, Display};
 use std::io::{self, Write};
-use std::net::IpAddr;
 
-use huginn_net::hosts::{HostProfile, JoinedHosts};
+use huginn_net::hosts::JoinedHosts;
 use huginn_net::http::without_port;
 use huginn_net::{Escaped, Event, Finding, Side};
 
+use self::context::start_of;
+pub(crate) use self::context::{Context, Subject};
 use self::host::FollowedHost;
 use self::senders::Senders;
 use super::store::{Part, Store, ValueKind};
-use crate::output::Zone;
-
-/// What is followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// A host.
-    Host(IpAddr),
-    /// A name that clients asked for, in lower case.
-    ServerName(String),
-    /// The address of a server.
-    ServerAddress(IpAddr),
-    /// A fingerprint, or another value that an overview counts.
-    Fingerprint(String),
-}
-
-impl Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host(ip) | Self::ServerAddress(ip) => write!(f, "{ip}"),
-            Self::ServerName(text) | Self::Fingerprint(text) => write!(f, "{:#}", Escaped(text.as_bytes())),
-        }
-    }
-}
-
-/// What all views of a run share.
-pub(crate) struct Context<'a> {
-    pub(crate) hosts: &'a JoinedHosts,
-    /// Names a capture by its index, if there are several.
-    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
-    pub(crate) width: Option<u16>,
-    pub(crate) zone: &'a Zone,
-}
-
-impl Context<'_> {
-    /// The profiles of an address: one for each tunnel.
-    fn profiles(&self, ip: IpAddr) -> impl Iterator<Item = &HostProfile> {
-        self.hosts.profiles_of(ip)
-    }
-}
 
 /// The events that concern a subject.
 pub(crate) struct Followed {
@@ -195,11 +157,6 @@ fn name_of(event: &Event) -> Option<String> {
         Finding::SshClient(finding) => finding.software().map(|found| found.software.to_string()),
         _ => None,
     }
-}
-
-/// The first bytes of a captured text that a cell shows.
-fn start_of(text: &[u8]) -> &[u8] {
-    text.get(..crate::limits::MAX_LINE_TEXT).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use huginn_net::tls::strength::{KeyExchangeKind, group_kind};
 use huginn_net::tls::{ClientHello, Ech, is_grease, names};
 use serde::Serialize;
 
-use super::Context;
+use super::context::Context;
 use crate::limits::{MAX_FOLLOWED_OFFERS, MAX_LISTED, SHOWN_OF_HOST};
 use crate::views::columns::{Layout, Table, write_more};
 use crate::views::encoding::{object, write_json_line};

@@ -9,7 +9,7 @@ use huginn_net::Event;
 use huginn_net::core::Amount;
 use serde::Serialize;
 
-use super::{Context, Subject};
+use super::context::{Context, Subject};
 use crate::limits::{MAX_FOLLOWED_SENDERS, MAX_FOLLOWED_SERVERS, SHOWN_ROWS};
 use crate::views::columns::{Layout, Table, write_more};
 use crate::views::encoding::{object, write_json_line};

@@ -13,9 +13,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Summary;
 use super::certificate::sha256_of;
-use super::summary::{KeyExchangeName, suite_name, version_name};
+use super::summary::{KeyExchangeName, Summary, suite_name, version_name};
 use crate::views::encoding::{object, percent_encoded};
 use crate::views::store::bounded::Seen;
 use crate::views::store::cryptography::{Inventory, LeftOut, Place, TlsChoice};

@@ -11,10 +11,9 @@ use huginn_net::tls::Version;
 use huginn_net::tls::strength::KeyExchangeKind;
 use serde::Serialize;
 
-use super::Summary;
 use super::certificate::sha256_of;
 use super::summary::{
-    JudgedClient, JudgedServer, group_name, key_exchange_name, scheme_name, suite_name, version_name,
+    JudgedClient, JudgedServer, Summary, group_name, key_exchange_name, scheme_name, suite_name, version_name,
 };
 use crate::views::encoding::{object, write_json_line};
 use crate::views::store::bounded::Seen;

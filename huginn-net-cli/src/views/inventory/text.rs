@@ -7,10 +7,9 @@ use huginn_net::core::{Amount, Printable};
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
 
-use super::Summary;
 use super::certificate::CertificateProblem;
 use super::problem::{Problems, method_text, worst_methods};
-use super::summary::{KeyExchangeName, Usage, version_name};
+use super::summary::{KeyExchangeName, Summary, Usage, version_name};
 use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_CERTIFICATES, SHOWN_KEY_EXCHANGES};
 use crate::output::Zone;
 use crate::views::columns::{Layout, Table, wrapped, write_more};
@@ -97,7 +96,7 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
     let mut sentences = vec![
         format!(
             "{}: {} hybrid or post-quantum key exchange, {} classical, {} unknown",
-            amount(total, "connection(s)"),
+            Amount(total, "connection(s)"),
             share(safe),
             share(connections.classical),
             share(connections.unknown)
@@ -105,7 +104,7 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
         format!(
             "{} of {} chose a hybrid or post-quantum group",
             best.hybrid.saturating_add(best.post_quantum),
-            amount(summary.tls_servers(), "server(s)")
+            Amount(summary.tls_servers(), "server(s)")
         ),
     ];
     let named = summary.versions.iter();
@@ -118,7 +117,7 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
     if !versions.is_empty() {
         sentences.push(versions.join(", "));
     }
-    let servers = |(name, servers)| format!("{name} ({})", amount(servers, "server(s)"));
+    let servers = |(name, servers)| format!("{name} ({})", Amount(servers, "server(s)"));
     let old = summary.versions.iter().filter(|(version, _)| deprecated_by(*version).is_some());
     let old: Vec<String> =
         old.map(|(version, usage)| servers((version_name(*version), usage.servers))).collect();
@@ -131,7 +130,7 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
         sentences.push(format!("weak cipher suites: {}", weak.join(", ")));
     }
     if summary.no_forward_secrecy > 0 {
-        sentences.push(format!("no forward secrecy: {}", amount(summary.no_forward_secrecy, "server(s)")));
+        sentences.push(format!("no forward secrecy: {}", Amount(summary.no_forward_secrecy, "server(s)")));
     }
     sentences
 }
@@ -146,8 +145,8 @@ fn certificate_sentence(inventory: &Inventory, summary: &Summary<'_>) -> Option<
         summary.servers.iter().filter(|judged| !judged.server.certificates.is_empty()).count() as u64;
     let sentence = format!(
         "{} of {}; servers with an expired one: {}, with one that ends within {CERTIFICATE_WARNING_DAYS} days: {}",
-        amount(certificates, "certificate(s)"),
-        amount(with_any, "server(s)"),
+        Amount(certificates, "certificate(s)"),
+        Amount(with_any, "server(s)"),
         with(CertificateProblem::Expired),
         with(CertificateProblem::ExpiresSoon)
     );
@@ -177,9 +176,9 @@ fn ssh_sentences(summary: &Summary<'_>) -> Vec<String> {
     let share = |count| percent(count, kinds.total());
     let sentence = format!(
         "{} of {}, {}: {} hybrid or post-quantum, {} classical, {} unknown",
-        amount(kinds.total(), "connection(s)"),
-        amount(servers, "server(s)"),
-        amount(clients, "client(s)"),
+        Amount(kinds.total(), "connection(s)"),
+        Amount(servers, "server(s)"),
+        Amount(clients, "client(s)"),
         share(kinds.hybrid.saturating_add(kinds.post_quantum)),
         share(kinds.classical),
         share(kinds.unknown)
@@ -189,11 +188,11 @@ fn ssh_sentences(summary: &Summary<'_>) -> Vec<String> {
     }
     let weak = summary.weak_ssh.iter();
     let weak =
-        weak.map(|(method, count)| format!("{} ({})", method_text(method), amount(*count, "server(s)")));
+        weak.map(|(method, count)| format!("{} ({})", method_text(method), Amount(*count, "server(s)")));
     let weak = worst_methods(weak, "weak methods in use: ");
     let offer = summary.servers.iter().filter(|judged| !judged.problems.weak_ssh_offered.is_empty()).count();
     let offer =
-        (offer > 0).then(|| format!("{} offered other weak methods", amount(offer as u64, "server(s)")));
+        (offer > 0).then(|| format!("{} offered other weak methods", Amount(offer as u64, "server(s)")));
     [Some(sentence), weak, offer].into_iter().flatten().collect()
 }
 
@@ -201,8 +200,8 @@ fn left_out_sentence(left_out: LeftOut) -> Option<String> {
     let LeftOut { hosts, values } = left_out;
     let sentence = format!(
         "{} of further hosts, {} with further values of hosts: limits were reached",
-        amount(hosts, "event(s)"),
-        amount(values, "event(s)")
+        Amount(hosts, "event(s)"),
+        Amount(values, "event(s)")
     );
     (hosts > 0 || values > 0).then_some(sentence)
 }
@@ -334,10 +333,6 @@ fn cut(text: &str, width: usize) -> String {
 /// The date of a time.
 fn day(zone: &Zone, ts: Timestamp) -> String {
     zone.seconds(ts).to_string().chars().take(10).collect()
-}
-
-fn amount(count: u64, what: &str) -> String {
-    Amount(count, what).to_string()
 }
 
 /// A share in whole percent. What is rounded to nothing or everything is not: `< 1 %`, `> 99 %`.

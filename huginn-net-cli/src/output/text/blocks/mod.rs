@@ -38,16 +38,13 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub(super) fn new(colour: bool, zone: Zone) -> Self {
-        if !colour {
-            let plain = Style::new();
-            return Self { zone, heading: plain, name: plain, known: plain, unknown: plain };
-        }
+        let style = |style: Style| if colour { style } else { Style::new() };
         Self {
             zone,
-            heading: AnsiColor::Cyan.on_default().effects(Effects::BOLD),
-            name: Style::new().effects(Effects::DIMMED),
-            known: AnsiColor::Green.on_default().effects(Effects::BOLD),
-            unknown: AnsiColor::Yellow.on_default(),
+            heading: style(AnsiColor::Cyan.on_default().effects(Effects::BOLD)),
+            name: style(Style::new().effects(Effects::DIMMED)),
+            known: style(AnsiColor::Green.on_default().effects(Effects::BOLD)),
+            unknown: style(AnsiColor::Yellow.on_default()),
         }
     }
 
