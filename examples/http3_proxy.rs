@@ -48,7 +48,7 @@ async fn main() -> Outcome {
 
     let proxy = Proxy {
         fingerprinter: Fingerprinter::default(),
-        headers: FingerprintHeaders::new("x-client-")?.with_fields(FingerprintField::ALL),
+        headers: FingerprintHeaders::new("x-client-")?.with_fields(&FingerprintField::ALL),
         client: Client::builder(TokioExecutor::new()).build_http(),
         upstream: upstream.into(),
     };

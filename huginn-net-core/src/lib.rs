@@ -89,6 +89,8 @@ pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, Idle
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use huginn_net_wire::deserialize_from_text;
+#[doc(hidden)]
+pub use huginn_net_wire::table_enum;
 pub use huginn_net_wire::{
     Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Parsed, Printable, Quoted, Reassembler,
     ReassemblyLimits, Side, Truncated, byte_digits, is_printable, md5_digits, md5_from_digits, number_digits,

@@ -34,78 +34,58 @@ pub struct FingerprintHeaders {
     names: Arc<[(FingerprintField, HeaderName)]>,
 }
 
-/// A value of a [`ClientFingerprint`] that a header can have. The name of the header is the prefix and
-/// [`name`](Self::name).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FingerprintField {
-    /// `ja4`
-    Ja4,
-    /// `ja4-r`
-    Ja4R,
-    /// `ja4-o`
-    Ja4O,
-    /// `ja4-ro`
-    Ja4Ro,
-    /// `ja4-stable`
-    Ja4Stable,
-    /// `ja4-stable-r`
-    Ja4StableR,
-    /// `ja3`
-    Ja3,
-    /// `ja3-hash`
-    Ja3Hash,
-    /// `key-shares`: see [`TlsFingerprint::key_shares`](crate::TlsFingerprint::key_shares).
-    KeyShares,
-    /// `ech`: see [`TlsFingerprint::ech`](crate::TlsFingerprint::ech).
-    Ech,
-    /// `quic`: the QUIC fingerprint.
-    Quic,
-    /// `akamai`
-    Akamai,
-    /// `akamai-hash`
-    AkamaiHash,
-    /// `header-order`
-    HeaderOrder,
-    /// `http-sig`: p0f's signature of the request.
-    HttpSig,
-    /// `tcp-sig`: p0f's signature of the SYN.
-    TcpSig,
-    /// `tcp-system`
-    TcpSystem,
-    /// `client-name`: see [`ClientFingerprint::client_name`].
-    ClientName,
-    /// `verdict`: `consistent`, `imitation`, `proxy`, `unexplained` or `unknown`.
-    Verdict,
-    /// `verdict-reasons`
-    VerdictReasons,
+huginn_net_wire::table_enum! {
+    /// A value of a [`ClientFingerprint`] that a header can have. The name of the header is the prefix and
+    /// [`name`](Self::name).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum FingerprintField {
+        /// `ja4`
+        Ja4: "ja4";
+        /// `ja4-r`
+        Ja4R: "ja4-r";
+        /// `ja4-o`
+        Ja4O: "ja4-o";
+        /// `ja4-ro`
+        Ja4Ro: "ja4-ro";
+        /// `ja4-stable`
+        Ja4Stable: "ja4-stable";
+        /// `ja4-stable-r`
+        Ja4StableR: "ja4-stable-r";
+        /// `ja3`
+        Ja3: "ja3";
+        /// `ja3-hash`
+        Ja3Hash: "ja3-hash";
+        /// `key-shares`: see [`TlsFingerprint::key_shares`](crate::TlsFingerprint::key_shares).
+        KeyShares: "key-shares";
+        /// `ech`: see [`TlsFingerprint::ech`](crate::TlsFingerprint::ech).
+        Ech: "ech";
+        /// `quic`: the QUIC fingerprint.
+        Quic: "quic";
+        /// `akamai`
+        Akamai: "akamai";
+        /// `akamai-hash`
+        AkamaiHash: "akamai-hash";
+        /// `header-order`
+        HeaderOrder: "header-order";
+        /// `http-sig`: p0f's signature of the request.
+        HttpSig: "http-sig";
+        /// `tcp-sig`: p0f's signature of the SYN.
+        TcpSig: "tcp-sig";
+        /// `tcp-system`
+        TcpSystem: "tcp-system";
+        /// `client-name`: see [`ClientFingerprint::client_name`].
+        ClientName: "client-name";
+        /// `verdict`: `consistent`, `imitation`, `proxy`, `unexplained` or `unknown`.
+        Verdict: "verdict";
+        /// `verdict-reasons`
+        VerdictReasons: "verdict-reasons";
+    }
+    /// The name of the header behind the prefix.
+    pub fn name -> &'static str = 0;
 }
 
 impl FingerprintField {
-    /// All fields.
-    pub const ALL: &[Self] = &[
-        Self::Ja4,
-        Self::Ja4R,
-        Self::Ja4O,
-        Self::Ja4Ro,
-        Self::Ja4Stable,
-        Self::Ja4StableR,
-        Self::Ja3,
-        Self::Ja3Hash,
-        Self::KeyShares,
-        Self::Ech,
-        Self::Quic,
-        Self::Akamai,
-        Self::AkamaiHash,
-        Self::HeaderOrder,
-        Self::HttpSig,
-        Self::TcpSig,
-        Self::TcpSystem,
-        Self::ClientName,
-        Self::Verdict,
-        Self::VerdictReasons,
-    ];
-
     /// The fields that are written by default: those that are short.
     pub const DEFAULT: &[Self] = &[
         Self::Ja4,
@@ -118,32 +98,6 @@ impl FingerprintField {
         Self::ClientName,
         Self::Verdict,
     ];
-
-    /// The name of the header behind the prefix.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ja4 => "ja4",
-            Self::Ja4R => "ja4-r",
-            Self::Ja4O => "ja4-o",
-            Self::Ja4Ro => "ja4-ro",
-            Self::Ja4Stable => "ja4-stable",
-            Self::Ja4StableR => "ja4-stable-r",
-            Self::Ja3 => "ja3",
-            Self::Ja3Hash => "ja3-hash",
-            Self::KeyShares => "key-shares",
-            Self::Ech => "ech",
-            Self::Quic => "quic",
-            Self::Akamai => "akamai",
-            Self::AkamaiHash => "akamai-hash",
-            Self::HeaderOrder => "header-order",
-            Self::HttpSig => "http-sig",
-            Self::TcpSig => "tcp-sig",
-            Self::TcpSystem => "tcp-system",
-            Self::ClientName => "client-name",
-            Self::Verdict => "verdict",
-            Self::VerdictReasons => "verdict-reasons",
-        }
-    }
 
     /// The text of the value in a fingerprint.
     pub fn value(self, fingerprint: &ClientFingerprint) -> Option<Cow<'_, str>> {

@@ -70,57 +70,40 @@ pub enum SshError {
     },
 }
 
-/// A field of an SSH_MSG_KEXINIT (RFC 4253, section 7.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SshField {
-    /// The message number.
-    MessageNumber,
-    /// `cookie`.
-    Cookie,
-    /// `kex_algorithms`.
-    KexAlgorithms,
-    /// `server_host_key_algorithms`.
-    ServerHostKeyAlgorithms,
-    /// `encryption_algorithms_client_to_server`.
-    EncryptionClientToServer,
-    /// `encryption_algorithms_server_to_client`.
-    EncryptionServerToClient,
-    /// `mac_algorithms_client_to_server`.
-    MacClientToServer,
-    /// `mac_algorithms_server_to_client`.
-    MacServerToClient,
-    /// `compression_algorithms_client_to_server`.
-    CompressionClientToServer,
-    /// `compression_algorithms_server_to_client`.
-    CompressionServerToClient,
-    /// `languages_client_to_server`.
-    LanguagesClientToServer,
-    /// `languages_server_to_client`.
-    LanguagesServerToClient,
-    /// `first_kex_packet_follows`.
-    FirstKexPacketFollows,
-}
-
-impl SshField {
-    /// Returns the name of the field in RFC 4253.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MessageNumber => "message number",
-            Self::Cookie => "cookie",
-            Self::KexAlgorithms => "kex_algorithms",
-            Self::ServerHostKeyAlgorithms => "server_host_key_algorithms",
-            Self::EncryptionClientToServer => "encryption_algorithms_client_to_server",
-            Self::EncryptionServerToClient => "encryption_algorithms_server_to_client",
-            Self::MacClientToServer => "mac_algorithms_client_to_server",
-            Self::MacServerToClient => "mac_algorithms_server_to_client",
-            Self::CompressionClientToServer => "compression_algorithms_client_to_server",
-            Self::CompressionServerToClient => "compression_algorithms_server_to_client",
-            Self::LanguagesClientToServer => "languages_client_to_server",
-            Self::LanguagesServerToClient => "languages_server_to_client",
-            Self::FirstKexPacketFollows => "first_kex_packet_follows",
-        }
+huginn_net_core::table_enum! {
+    /// A field of an SSH_MSG_KEXINIT (RFC 4253, section 7.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum SshField {
+        /// The message number.
+        MessageNumber: "message number";
+        /// `cookie`.
+        Cookie: "cookie";
+        /// `kex_algorithms`.
+        KexAlgorithms: "kex_algorithms";
+        /// `server_host_key_algorithms`.
+        ServerHostKeyAlgorithms: "server_host_key_algorithms";
+        /// `encryption_algorithms_client_to_server`.
+        EncryptionClientToServer: "encryption_algorithms_client_to_server";
+        /// `encryption_algorithms_server_to_client`.
+        EncryptionServerToClient: "encryption_algorithms_server_to_client";
+        /// `mac_algorithms_client_to_server`.
+        MacClientToServer: "mac_algorithms_client_to_server";
+        /// `mac_algorithms_server_to_client`.
+        MacServerToClient: "mac_algorithms_server_to_client";
+        /// `compression_algorithms_client_to_server`.
+        CompressionClientToServer: "compression_algorithms_client_to_server";
+        /// `compression_algorithms_server_to_client`.
+        CompressionServerToClient: "compression_algorithms_server_to_client";
+        /// `languages_client_to_server`.
+        LanguagesClientToServer: "languages_client_to_server";
+        /// `languages_server_to_client`.
+        LanguagesServerToClient: "languages_server_to_client";
+        /// `first_kex_packet_follows`.
+        FirstKexPacketFollows: "first_kex_packet_follows";
     }
+    /// Returns the name of the field in RFC 4253.
+    pub fn name -> &'static str = 0;
 }
 
 impl fmt::Display for SshField {

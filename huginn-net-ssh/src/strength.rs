@@ -26,71 +26,41 @@ pub struct WeakMethod {
     pub source: &'static str,
 }
 
-/// The worst weakness of a method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum MethodWeakness {
-    /// `none` as a cipher: no encryption.
-    NoEncryption,
-    /// `none` as a MAC: no protection against changes.
-    NoMac,
-    /// DES, with a key of 56 bits.
-    Des,
-    /// RC4.
-    Rc4,
-    /// A Diffie-Hellman group or an RSA key of 1024 bits for the key exchange.
-    ShortPrime,
-    /// DSA, whose keys in SSH have 1024 bits, with SHA-1.
-    Dss,
-    /// A cipher with blocks of 64 bits: an attacker who sees much traffic can decrypt parts.
-    ShortBlock,
-    /// A MAC with MD5.
-    Md5,
-    /// Key exchange with SHA-1.
-    Sha1KeyExchange,
-    /// RSA signatures with SHA-1.
-    Sha1Signature,
-    /// A MAC that is cut to 96 bits.
-    ShortMac,
-    /// A cipher in CBC mode: parts of the plaintext can be recovered.
-    Cbc,
+huginn_net_core::table_enum! {
+    /// The worst weakness of a method.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum MethodWeakness {
+        /// `none` as a cipher: no encryption.
+        NoEncryption: "no_encryption";
+        /// `none` as a MAC: no protection against changes.
+        NoMac: "no_mac";
+        /// DES, with a key of 56 bits.
+        Des: "des";
+        /// RC4.
+        Rc4: "rc4";
+        /// A Diffie-Hellman group or an RSA key of 1024 bits for the key exchange.
+        ShortPrime: "short_prime";
+        /// DSA, whose keys in SSH have 1024 bits, with SHA-1.
+        Dss: "dss";
+        /// A cipher with blocks of 64 bits: an attacker who sees much traffic can decrypt parts.
+        ShortBlock: "short_block";
+        /// A MAC with MD5.
+        Md5: "md5";
+        /// Key exchange with SHA-1.
+        Sha1KeyExchange: "sha1_key_exchange";
+        /// RSA signatures with SHA-1.
+        Sha1Signature: "sha1_signature";
+        /// A MAC that is cut to 96 bits.
+        ShortMac: "short_mac";
+        /// A cipher in CBC mode: parts of the plaintext can be recovered.
+        Cbc: "cbc";
+    }
+    /// The name, such as `rc4`.
+    pub fn name -> &'static str = 0;
 }
 
 impl MethodWeakness {
-    /// All weaknesses, the worst first.
-    pub const ALL: [Self; 12] = [
-        Self::NoEncryption,
-        Self::NoMac,
-        Self::Des,
-        Self::Rc4,
-        Self::ShortPrime,
-        Self::Dss,
-        Self::ShortBlock,
-        Self::Md5,
-        Self::Sha1KeyExchange,
-        Self::Sha1Signature,
-        Self::ShortMac,
-        Self::Cbc,
-    ];
-
-    /// The name, such as `rc4`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoEncryption => "no_encryption",
-            Self::NoMac => "no_mac",
-            Self::Des => "des",
-            Self::Rc4 => "rc4",
-            Self::ShortPrime => "short_prime",
-            Self::Dss => "dss",
-            Self::ShortBlock => "short_block",
-            Self::Md5 => "md5",
-            Self::Sha1KeyExchange => "sha1_key_exchange",
-            Self::Sha1Signature => "sha1_signature",
-            Self::ShortMac => "short_mac",
-            Self::Cbc => "cbc",
-        }
-    }
-
     /// Whether an attacker with moderate means breaks it: no encryption, no MAC, DES and RC4.
     pub const fn is_broken(self) -> bool {
         matches!(self, Self::NoEncryption | Self::NoMac | Self::Des | Self::Rc4)

@@ -28,6 +28,7 @@ mod seen_cache;
 #[cfg(feature = "serde")]
 mod serialize;
 mod side;
+mod table_enum;
 
 pub use amount::Amount;
 pub use calendar::{CivilDate, two_digits};

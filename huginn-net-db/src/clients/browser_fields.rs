@@ -19,59 +19,47 @@ pub struct BrowserImitation {
     pub fields: Vec<HelloField>,
 }
 
-/// A browser, by the network library that it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ImitatedBrowser {
-    /// Chromium and browsers based on it.
-    Chromium,
-    /// Firefox and other programs with Mozilla's network library.
-    Firefox,
+huginn_net_wire::table_enum! {
+    /// A browser, by the network library that it has.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum ImitatedBrowser {
+        /// Chromium and browsers based on it.
+        Chromium: "Chromium", "BoringSSL", "Chromium or an imitation";
+        /// Firefox and other programs with Mozilla's network library.
+        Firefox: "Firefox", "NSS", "Firefox or an imitation";
+    }
+    /// The name: `Chromium` or `Firefox`.
+    pub fn name -> &'static str = 0;
+    /// The TLS library.
+    pub(super) fn library -> &'static str = 1;
+    /// The candidate for the structure of the browser, which any client can imitate.
+    pub(super) fn or_imitation -> &'static str = 2;
 }
 
-/// A field of a ClientHello that JA4 and JA3 ignore, and that has the same form in all versions of a browser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum HelloField {
-    /// The places of GREASE values (RFC 8701), and the contents of GREASE extensions.
-    Grease,
-    /// The protocols of application_settings (draft-vvv-tls-alps).
-    Alps,
-    /// The algorithms of compress_certificate (RFC 8879).
-    CompressCertificate,
-    /// The length of the encrypted inner hello (RFC 9849, section 5), in GREASE ECH, too.
-    EchPayloadLength,
+huginn_net_wire::table_enum! {
+    /// A field of a ClientHello that JA4 and JA3 ignore, and that has the same form in all versions of a browser.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum HelloField {
+        /// The places of GREASE values (RFC 8701), and the contents of GREASE extensions.
+        Grease: "grease";
+        /// The protocols of application_settings (draft-vvv-tls-alps).
+        Alps: "alps";
+        /// The algorithms of compress_certificate (RFC 8879).
+        CompressCertificate: "compress_certificate";
+        /// The length of the encrypted inner hello (RFC 9849, section 5), in GREASE ECH, too.
+        EchPayloadLength: "ech.payload_length";
+    }
+    /// The name of the field in events.
+    pub fn name -> &'static str = 0;
 }
 
 impl ImitatedBrowser {
-    /// The name: `Chromium` or `Firefox`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Chromium => "Chromium",
-            Self::Firefox => "Firefox",
-        }
-    }
-
-    /// The TLS library.
-    pub(super) const fn library(self) -> &'static str {
-        match self {
-            Self::Chromium => "BoringSSL",
-            Self::Firefox => "NSS",
-        }
-    }
-
-    /// The candidate for the structure of the browser, which any client can imitate.
-    pub(super) const fn or_imitation(self) -> &'static str {
-        match self {
-            Self::Chromium => "Chromium or an imitation",
-            Self::Firefox => "Firefox or an imitation",
-        }
-    }
-
     /// The browser with this name in tables, such as `Chrome`.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let has_name = |browser: &Self| browser.names().iter().any(|known| name.starts_with(known));
-        [Self::Chromium, Self::Firefox].into_iter().find(has_name)
+        Self::ALL.into_iter().find(has_name)
     }
 
     /// How the names of the browser begin, in tables and in imitations.
@@ -104,19 +92,6 @@ impl fmt::Display for ImitatedBrowser {
 }
 
 impl HelloField {
-    /// All fields.
-    pub const ALL: [Self; 4] = [Self::Grease, Self::Alps, Self::CompressCertificate, Self::EchPayloadLength];
-
-    /// The name of the field in events.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Grease => "grease",
-            Self::Alps => "alps",
-            Self::CompressCertificate => "compress_certificate",
-            Self::EchPayloadLength => "ech.payload_length",
-        }
-    }
-
     /// The field with this [name](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.name() == name)

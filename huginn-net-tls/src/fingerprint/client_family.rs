@@ -7,84 +7,50 @@ use smallvec::SmallVec;
 use crate::hello::{ClientHello, extension_type, is_grease};
 use crate::limits::{INLINE_CIPHER_SUITES, INLINE_EXTENSIONS};
 
-/// A TLS library, or a program with its own TLS settings, identified by the structure of its ClientHello.
-///
-/// Based on observed hellos of known programs; other hellos have no family. Any client can imitate such a hello.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ClientFamily {
-    /// Apple's Secure Transport and its successors, in macOS and iOS.
-    Apple,
-    /// Microsoft's Schannel, in Windows.
-    Schannel,
-    /// Chromium and browsers based on it.
-    Chromium,
-    /// Firefox and other programs with Mozilla's network library.
-    Firefox,
-    /// Botan.
-    Botan,
-    /// BoringSSL in other programs than Chromium.
-    BoringSsl,
-    /// GnuTLS.
-    GnuTls,
-    /// `crypto/tls` of Go's standard library.
-    Go,
-    /// JSSE, the TLS implementation of Java.
-    Jsse,
-    /// mbed TLS.
-    MbedTls,
-    /// OpenSSL.
-    OpenSsl,
-    /// rustls.
-    Rustls,
-    /// s2n-tls.
-    S2n,
-    /// wolfSSL.
-    WolfSsl,
+huginn_net_wire::table_enum! {
+    /// A TLS library, or a program with its own TLS settings, identified by the structure of its ClientHello.
+    ///
+    /// Based on observed hellos of known programs; other hellos have no family. Any client can imitate such a hello.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum ClientFamily {
+        /// Apple's Secure Transport and its successors, in macOS and iOS.
+        Apple: "Apple";
+        /// Microsoft's Schannel, in Windows.
+        Schannel: "Schannel";
+        /// Chromium and browsers based on it.
+        Chromium: "Chromium";
+        /// Firefox and other programs with Mozilla's network library.
+        Firefox: "Firefox";
+        /// Botan.
+        Botan: "Botan";
+        /// BoringSSL in other programs than Chromium.
+        BoringSsl: "BoringSSL";
+        /// GnuTLS.
+        GnuTls: "GnuTLS";
+        /// `crypto/tls` of Go's standard library.
+        Go: "Go crypto/tls";
+        /// JSSE, the TLS implementation of Java.
+        Jsse: "JSSE";
+        /// mbed TLS.
+        MbedTls: "mbed TLS";
+        /// OpenSSL.
+        OpenSsl: "OpenSSL";
+        /// rustls.
+        Rustls: "rustls";
+        /// s2n-tls.
+        S2n: "s2n-tls";
+        /// wolfSSL.
+        WolfSsl: "wolfSSL";
+    }
+    /// The name, such as `OpenSSL`.
+    pub fn name -> &'static str = 0;
 }
 
 impl ClientFamily {
-    /// All families.
-    pub const ALL: [Self; 14] = [
-        Self::Apple,
-        Self::Schannel,
-        Self::Chromium,
-        Self::Firefox,
-        Self::Botan,
-        Self::BoringSsl,
-        Self::GnuTls,
-        Self::Go,
-        Self::Jsse,
-        Self::MbedTls,
-        Self::OpenSsl,
-        Self::Rustls,
-        Self::S2n,
-        Self::WolfSsl,
-    ];
-
     /// The family with this [name](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|family| family.name() == name)
-    }
-
-    /// The name, such as `OpenSSL`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Apple => "Apple",
-            Self::Schannel => "Schannel",
-            Self::Chromium => "Chromium",
-            Self::Firefox => "Firefox",
-            Self::Botan => "Botan",
-            Self::BoringSsl => "BoringSSL",
-            Self::GnuTls => "GnuTLS",
-            Self::Go => "Go crypto/tls",
-            Self::Jsse => "JSSE",
-            Self::MbedTls => "mbed TLS",
-            Self::OpenSsl => "OpenSSL",
-            Self::Rustls => "rustls",
-            Self::S2n => "s2n-tls",
-            Self::WolfSsl => "wolfSSL",
-        }
     }
 }
 

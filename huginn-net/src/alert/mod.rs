@@ -13,30 +13,20 @@ use crate::addresses::is_public;
 use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNoticeKind};
 use crate::{Event, Finding};
 
-/// How much an alert matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Severity {
-    /// Often harmless: a reader who looks for something else may need it.
-    Low,
-    /// Worth a look.
-    Medium,
-    /// Worth a look now.
-    High,
-}
-
-impl Severity {
-    /// All of them, from the lowest on.
-    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
-
-    /// The name: `low`, `medium` or `high`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
+huginn_net_core::table_enum! {
+    /// How much an alert matters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum Severity {
+        /// Often harmless: a reader who looks for something else may need it.
+        Low: "low";
+        /// Worth a look.
+        Medium: "medium";
+        /// Worth a look now.
+        High: "high";
     }
+    /// The name: `low`, `medium` or `high`.
+    pub fn name -> &'static str = 0;
 }
 
 impl Display for Severity {
@@ -45,80 +35,48 @@ impl Display for Severity {
     }
 }
 
-/// Declares the kinds of alerts, worst first.
-macro_rules! alert_kinds {
-    ($($(#[doc = $meaning:literal])+ $kind:ident = $number:literal: $name:literal, $title:literal, $page:literal;)+) => {
-        /// The kinds of alerts. Their order is that of views: the kinds that matter most come first.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum AlertKind {
-            $($(#[doc = $meaning])+ $kind,)+
-        }
-
-        impl AlertKind {
-            /// All kinds, in their order.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
-
-            /// A number that the kind keeps in all versions, such as for the `signature_id` of EVE.
-            pub const fn number(self) -> u32 {
-                match self {
-                    $(Self::$kind => $number,)+
-                }
-            }
-
-            /// The name in events, options and files.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $name,)+
-                }
-            }
-
-            /// The name in headings, in the singular.
-            pub const fn title(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $title,)+
-                }
-            }
-
-            /// The section of the documentation that explains the kind.
-            pub const fn page(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $page,)+
-                }
-            }
-        }
-    };
-}
-
-alert_kinds! {
-    /// A value of the event before it that a list watches.
-    Match = 1: "match", "hit of a watch list", "docs/watch-lists.md";
-    /// A client contacts a server with the default certificate of a C2 program.
-    C2Certificate = 11: "c2_certificate", "certificate of a C2 program", "docs/findings.md#c2_certificate";
-    /// The client sent two contents for the same bytes.
-    Conflict = 2: "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
-    /// Many SSH logins of a client at a server fail.
-    BruteForce = 9: "brute_force", "brute force", "docs/findings.md#brute_force";
-    /// A client looks for open ports, or for hosts with an open port.
-    Scan = 3: "scan", "scan", "docs/findings.md#scan";
-    /// A client contacts a server at regular intervals.
-    Beacon = 4: "beacon", "beacon", "docs/findings.md#beacon";
-    /// A client contacts a TLS server without a name that has further marks.
-    UnusualServer = 10: "unusual_server", "unusual server", "docs/findings.md#unusual_server";
-    /// A client is not the software that it claims to be.
-    Imitation = 5: "imitation", "imitation", "docs/findings.md#imitation";
-    /// A host sends packets of a scanner or a packet maker.
-    Tool = 6: "tool", "tool", "docs/events.md#tool";
-    /// The layers of a connection name different systems.
-    Contradiction = 7: "contradiction", "contradiction", "docs/findings.md#contradiction";
-    /// A fingerprint that a baseline lacks.
-    NewFingerprint = 8: "new_fingerprint", "new fingerprint", "docs/findings.md#new_fingerprint";
-    /// A server without a name, or with a private issuer, that a baseline lacks.
-    NewServer = 12: "new_server", "new server", "docs/findings.md#new_server";
-    /// An issuer of certificates that a baseline lacks.
-    NewIssuer = 13: "new_issuer", "new issuer", "docs/findings.md#new_issuer";
-    /// A TLS client that a baseline lacks, of a host that it has.
-    NewClientOfHost = 14: "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
+huginn_net_core::table_enum! {
+    /// The kinds of alerts. Their order is that of views: the kinds that matter most come first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum AlertKind {
+        /// A value of the event before it that a list watches.
+        Match: 1, "match", "hit of a watch list", "docs/watch-lists.md";
+        /// A client contacts a server with the default certificate of a C2 program.
+        C2Certificate: 11, "c2_certificate", "certificate of a C2 program", "docs/findings.md#c2_certificate";
+        /// The client sent two contents for the same bytes.
+        Conflict: 2, "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
+        /// Many SSH logins of a client at a server fail.
+        BruteForce: 9, "brute_force", "brute force", "docs/findings.md#brute_force";
+        /// A client looks for open ports, or for hosts with an open port.
+        Scan: 3, "scan", "scan", "docs/findings.md#scan";
+        /// A client contacts a server at regular intervals.
+        Beacon: 4, "beacon", "beacon", "docs/findings.md#beacon";
+        /// A client contacts a TLS server without a name that has further marks.
+        UnusualServer: 10, "unusual_server", "unusual server", "docs/findings.md#unusual_server";
+        /// A client is not the software that it claims to be.
+        Imitation: 5, "imitation", "imitation", "docs/findings.md#imitation";
+        /// A host sends packets of a scanner or a packet maker.
+        Tool: 6, "tool", "tool", "docs/events.md#tool";
+        /// The layers of a connection name different systems.
+        Contradiction: 7, "contradiction", "contradiction", "docs/findings.md#contradiction";
+        /// A fingerprint that a baseline lacks.
+        NewFingerprint: 8, "new_fingerprint", "new fingerprint", "docs/findings.md#new_fingerprint";
+        /// A server without a name, or with a private issuer, that a baseline lacks.
+        NewServer: 12, "new_server", "new server", "docs/findings.md#new_server";
+        /// An issuer of certificates that a baseline lacks.
+        NewIssuer: 13, "new_issuer", "new issuer", "docs/findings.md#new_issuer";
+        /// A TLS client that a baseline lacks, of a host that it has.
+        NewClientOfHost: 14, "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
+    }
+    /// A number that the kind keeps in all versions, such as for the `signature_id` of EVE.
+    pub fn number -> u32 = 0;
+    /// The name in events, options and files.
+    pub fn name -> &'static str = 1;
+    /// The name in headings, in the singular.
+    pub fn title -> &'static str = 2;
+    /// The section of the documentation that explains the kind.
+    pub fn page -> &'static str = 3;
 }
 
 impl AlertKind {

@@ -52,61 +52,45 @@ impl Display for Match {
     }
 }
 
-/// What a value of a list is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum IndicatorType {
-    /// JA4 of a ClientHello.
-    Ja4,
-    /// JA4 without the extensions of a resumed session.
-    Ja4Stable,
-    /// A JA4 with its values: `ja4_r` or `ja4_stable_r`.
-    Ja4Raw,
-    /// The MD5 of a JA3.
-    Ja3,
-    /// The MD5 of a JA3S.
-    Ja3s,
-    /// HASSH of an SSH client.
-    Hassh,
-    /// HASSHServer of an SSH server.
-    HasshServer,
-    /// The MD5 of an Akamai HTTP/2 fingerprint.
-    Akamai,
-    /// A raw p0f signature of a SYN or SYN+ACK, at any distance.
-    Signature,
-    /// A server name of TLS or QUIC, or a Host header.
-    Host,
-    /// SHA-256 of a certificate.
-    CertificateSha256,
-    /// SHA-1 of a certificate.
-    CertificateSha1,
-    /// An address, network, or address with port, of client or server.
-    Address,
-    /// A User-Agent header.
-    UserAgent,
+huginn_net_core::table_enum! {
+    /// What a value of a list is compared with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum IndicatorType {
+        /// JA4 of a ClientHello.
+        Ja4: "ja4";
+        /// JA4 without the extensions of a resumed session.
+        Ja4Stable: "ja4_stable";
+        /// A JA4 with its values: `ja4_r` or `ja4_stable_r`.
+        Ja4Raw: "ja4_r";
+        /// The MD5 of a JA3.
+        Ja3: "ja3_hash";
+        /// The MD5 of a JA3S.
+        Ja3s: "ja3s_hash";
+        /// HASSH of an SSH client.
+        Hassh: "hassh";
+        /// HASSHServer of an SSH server.
+        HasshServer: "hassh_server";
+        /// The MD5 of an Akamai HTTP/2 fingerprint.
+        Akamai: "akamai_hash";
+        /// A raw p0f signature of a SYN or SYN+ACK, at any distance.
+        Signature: "sig";
+        /// A server name of TLS or QUIC, or a Host header.
+        Host: "host";
+        /// SHA-256 of a certificate.
+        CertificateSha256: "certificate_sha256";
+        /// SHA-1 of a certificate.
+        CertificateSha1: "certificate_sha1";
+        /// An address, network, or address with port, of client or server.
+        Address: "ip";
+        /// A User-Agent header.
+        UserAgent: "user_agent";
+    }
+    /// The name in events.
+    pub fn name -> &'static str = 0;
 }
 
 impl IndicatorType {
-    /// The name in events.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ja4 => "ja4",
-            Self::Ja4Stable => "ja4_stable",
-            Self::Ja4Raw => "ja4_r",
-            Self::Ja3 => "ja3_hash",
-            Self::Ja3s => "ja3s_hash",
-            Self::Hassh => "hassh",
-            Self::HasshServer => "hassh_server",
-            Self::Akamai => "akamai_hash",
-            Self::Signature => "sig",
-            Self::Host => "host",
-            Self::CertificateSha256 => "certificate_sha256",
-            Self::CertificateSha1 => "certificate_sha1",
-            Self::Address => "ip",
-            Self::UserAgent => "user_agent",
-        }
-    }
-
     /// Whether an entry of the type labels events without being watched.
     pub(crate) fn has_labels(self) -> bool {
         !matches!(self, Self::Signature | Self::CertificateSha256 | Self::CertificateSha1 | Self::Address)

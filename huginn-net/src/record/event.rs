@@ -88,43 +88,28 @@ pub struct EventRecord<'a> {
     pub cut: Vec<Text<'a>>,
 }
 
-/// What events are about: a protocol, connections, the host of an address, or what deserves a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum EventGroup {
-    /// Handshakes of TCP.
-    Tcp,
-    /// Heads of HTTP.
-    Http,
-    /// TLS, over TCP, QUIC and DTLS.
-    Tls,
-    /// SSH.
-    Ssh,
-    /// Whole connections.
-    Connections,
-    /// The hosts behind an address.
-    Hosts,
-    /// What deserves a look.
-    Alerts,
-}
-
-impl EventGroup {
-    /// All groups.
-    pub const ALL: [Self; 7] =
-        [Self::Tcp, Self::Http, Self::Tls, Self::Ssh, Self::Connections, Self::Hosts, Self::Alerts];
-
-    /// The name of the group, as a heading.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "TCP",
-            Self::Http => "HTTP",
-            Self::Tls => "TLS",
-            Self::Ssh => "SSH",
-            Self::Connections => "connections",
-            Self::Hosts => "hosts",
-            Self::Alerts => "alerts",
-        }
+huginn_net_core::table_enum! {
+    /// What events are about: a protocol, connections, the host of an address, or what deserves a look.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum EventGroup {
+        /// Handshakes of TCP.
+        Tcp: "TCP";
+        /// Heads of HTTP.
+        Http: "HTTP";
+        /// TLS, over TCP, QUIC and DTLS.
+        Tls: "TLS";
+        /// SSH.
+        Ssh: "SSH";
+        /// Whole connections.
+        Connections: "connections";
+        /// The hosts behind an address.
+        Hosts: "hosts";
+        /// What deserves a look.
+        Alerts: "alerts";
     }
+    /// The name of the group, as a heading.
+    pub fn name -> &'static str = 0;
 }
 
 /// Declares the kinds of events: the fields of each, its name, its title and its group.
@@ -136,43 +121,20 @@ macro_rules! kinds {
         /// The names of all kinds of events, as the field `event` has them.
         pub const EVENT_NAMES: [&str; [$($name),+].len()] = [$($name),+];
 
-        /// The kind of an event.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum EventKind {$(
-            $(#[doc = $meaning])+
-            $kind,
-        )+}
-
-        impl EventKind {
-            /// All kinds, in the order of [`EVENT_NAMES`].
-            pub const ALL: [Self; EVENT_NAMES.len()] = [$(Self::$kind),+];
-
+        huginn_net_core::table_enum! {
+            /// The kind of an event.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            #[non_exhaustive]
+            pub enum EventKind {$(
+                $(#[doc = $meaning])+
+                $kind: $name, $title, EventGroup::$group;
+            )+}
             /// The name: one of [`EVENT_NAMES`].
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $name,)+
-                }
-            }
-
+            pub fn name -> &'static str = 0;
             /// The name as a heading.
-            pub const fn title(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $title,)+
-                }
-            }
-
+            pub fn title -> &'static str = 1;
             /// What events of the kind are about.
-            pub const fn group(self) -> EventGroup {
-                match self {
-                    $(Self::$kind => EventGroup::$group,)+
-                }
-            }
-
-            /// The place of the kind in [`ALL`](Self::ALL).
-            pub const fn number(self) -> usize {
-                self as usize
-            }
+            pub fn group -> EventGroup = 2;
         }
 
         /// The fields of an event that depend on its kind.
@@ -282,6 +244,11 @@ pub(crate) fn is_alert(name: &str) -> bool {
 }
 
 impl EventKind {
+    /// The place of the kind in [`ALL`](Self::ALL).
+    pub const fn number(self) -> usize {
+        self as usize
+    }
+
     /// The kind of an event.
     pub fn of(finding: &Finding) -> Self {
         match finding {

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::rows::{Row, Rows};
 use super::value::{Key, Kind, Value};
-use crate::finding::ListEntry;
+use crate::finding::{IndicatorType, ListEntry};
 use crate::limits::MAX_EVENT_MATCHES;
 use crate::select::Pattern;
 
@@ -70,25 +70,13 @@ pub(super) struct Present {
 impl Present {
     fn bit(kind: Kind) -> u32 {
         let number = match kind {
-            Kind::Ja4 => 0,
-            Kind::Ja4Stable => 1,
-            Kind::Ja4Raw => 2,
-            Kind::Md5 => 3,
-            Kind::Ja3 => 4,
-            Kind::Ja3s => 5,
-            Kind::Hassh => 6,
-            Kind::HasshServer => 7,
-            Kind::Akamai => 8,
-            Kind::Signature => 9,
-            Kind::Name => 10,
-            Kind::Suffix => 11,
-            Kind::Below => 12,
-            Kind::Sha256 => 13,
-            Kind::Sha1 => 14,
-            Kind::Net4(_) => 15,
-            Kind::Net6(_) => 16,
-            Kind::Endpoint => 17,
-            Kind::UserAgent => 18,
+            Kind::Of(kind) => kind as u32,
+            Kind::Md5 => 16,
+            Kind::Suffix => 17,
+            Kind::Below => 18,
+            Kind::Net4(_) => 19,
+            Kind::Net6(_) => 20,
+            Kind::Endpoint => 21,
         };
         1_u32.checked_shl(number).unwrap_or_default()
     }
@@ -131,7 +119,7 @@ impl Index {
     }
 
     pub(super) fn has_certificates(&self) -> bool {
-        self.has.any(&[Kind::Sha256, Kind::Sha1])
+        self.has.any(&[IndicatorType::CertificateSha256, IndicatorType::CertificateSha1].map(Kind::Of))
     }
 
     /// Adds the rows of a list.

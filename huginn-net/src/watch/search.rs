@@ -67,16 +67,16 @@ impl<'i> Search<'i> {
     pub(super) fn finding(&mut self, finding: &Finding) {
         use IndicatorType as T;
         match finding {
-            Finding::Tcp(found) if self.has(&[Kind::Signature]) => {
+            Finding::Tcp(found) if self.has(&[Kind::Of(T::Signature)]) => {
                 let text = at_sender(&found.signature.to_string());
-                self.text(&[Kind::Signature], T::Signature, text.as_bytes());
+                self.text(&[T::Signature], T::Signature, text.as_bytes());
             }
             Finding::HttpRequest(found) => {
                 if let Some(host) = found.request.host() {
                     self.host(without_port(host));
                 }
                 if let Some(akamai) = found.akamai.as_deref() {
-                    self.md5(Kind::Akamai, T::Akamai, || akamai.hash().0);
+                    self.md5(T::Akamai, || akamai.hash().0);
                 }
                 if let Some(user_agent) = found.request.user_agent() {
                     self.user_agent(user_agent);
@@ -85,21 +85,21 @@ impl<'i> Search<'i> {
             Finding::TlsClient(found) => {
                 self.hello(&found.client.hello);
             }
-            Finding::TlsServer(found) => self.md5(Kind::Ja3s, T::Ja3s, || found.server.hello.ja3s().hash().0),
+            Finding::TlsServer(found) => self.md5(T::Ja3s, || found.server.hello.ja3s().hash().0),
             Finding::TlsCertificates(found) if self.index.has_certificates() => {
                 for certificate in &found.certificates.certificates {
-                    self.hash(Kind::Sha256, T::CertificateSha256, certificate.sha256());
-                    self.hash(Kind::Sha1, T::CertificateSha1, certificate.sha1());
+                    self.hash(T::CertificateSha256, certificate.sha256());
+                    self.hash(T::CertificateSha1, certificate.sha1());
                 }
             }
             Finding::SshClient(found) => {
                 if let Some(algorithms) = found.peer.hassh_algorithms() {
-                    self.md5(Kind::Hassh, T::Hassh, || algorithms.hash().0);
+                    self.md5(T::Hassh, || algorithms.hash().0);
                 }
             }
             Finding::SshServer(found) => {
                 if let Some(algorithms) = found.peer.hassh_algorithms() {
-                    self.md5(Kind::HasshServer, T::HasshServer, || algorithms.hash().0);
+                    self.md5(T::HasshServer, || algorithms.hash().0);
                 }
             }
             _ => {}
@@ -109,17 +109,17 @@ impl<'i> Search<'i> {
     /// Looks up the fingerprints and the server name of a ClientHello.
     pub(super) fn hello(&mut self, hello: &ClientHello<'_>) {
         use IndicatorType as T;
-        if self.has(&[Kind::Ja4, Kind::Ja4Stable, Kind::Ja4Raw]) {
+        if self.has(&[T::Ja4, T::Ja4Stable, T::Ja4Raw].map(Kind::Of)) {
             for (form, kinds, kind) in [
-                (Ja4Form::Sorted, &[Kind::Ja4][..], T::Ja4),
-                (Ja4Form::SessionStable, &[Kind::Ja4, Kind::Ja4Stable], T::Ja4Stable),
+                (Ja4Form::Sorted, &[T::Ja4][..], T::Ja4),
+                (Ja4Form::SessionStable, &[T::Ja4, T::Ja4Stable], T::Ja4Stable),
             ] {
                 let raw = hello.ja4_raw(form);
                 self.text(kinds, kind, raw.ja4().to_string().as_bytes());
-                self.text(&[Kind::Ja4Raw], T::Ja4Raw, raw.as_str().as_bytes());
+                self.text(&[T::Ja4Raw], T::Ja4Raw, raw.as_str().as_bytes());
             }
         }
-        self.md5(Kind::Ja3, T::Ja3, || hello.ja3_hash().0);
+        self.md5(T::Ja3, || hello.ja3_hash().0);
         if let Some(name) = hello.server_name() {
             self.host(name);
         }
@@ -166,36 +166,37 @@ impl<'i> Search<'i> {
         }
     }
 
-    /// Looks up a text in the keys of several kinds.
-    fn text(&mut self, kinds: &[Kind], kind: IndicatorType, text: &[u8]) {
-        for key_kind in kinds.iter().filter(|kind| self.index.has.any(&[**kind])) {
-            self.key(&Key::text(*key_kind, text), kind, || Escaped(text).to_string(), None);
+    /// Looks up a text in the keys of several types.
+    fn text(&mut self, types: &[IndicatorType], kind: IndicatorType, text: &[u8]) {
+        for of in types.iter().copied().map(Kind::Of).filter(|of| self.index.has.any(&[*of])) {
+            self.key(&Key::text(of, text), kind, || Escaped(text).to_string(), None);
         }
     }
 
     /// Looks up an MD5, which is computed only if a list has one of its kind.
-    fn md5(&mut self, key_kind: Kind, kind: IndicatorType, md5: impl FnOnce() -> [u8; 16]) {
-        if !self.has(&[key_kind, Kind::Md5]) {
+    fn md5(&mut self, kind: IndicatorType, md5: impl FnOnce() -> [u8; 16]) {
+        let kinds = [Kind::Of(kind), Kind::Md5];
+        if !self.has(&kinds) {
             return;
         }
         let md5 = md5();
-        for key_kind in [key_kind, Kind::Md5] {
-            self.key(&Key::new(key_kind, md5), kind, || HexDigits(&md5).to_string(), None);
+        for of in kinds {
+            self.key(&Key::new(of, md5), kind, || HexDigits(&md5).to_string(), None);
         }
     }
 
-    fn hash(&mut self, key_kind: Kind, kind: IndicatorType, hash: &[u8]) {
-        self.key(&Key::hash(key_kind, hash), kind, || HexDigits(hash).to_string(), None);
+    fn hash(&mut self, kind: IndicatorType, hash: &[u8]) {
+        self.key(&Key::hash(Kind::Of(kind), hash), kind, || HexDigits(hash).to_string(), None);
     }
 
     /// Looks up a host, and the names above it.
     fn host(&mut self, name: &[u8]) {
-        if !self.has(&[Kind::Name, Kind::Suffix, Kind::Below]) {
+        let kind = IndicatorType::Host;
+        if !self.has(&[Kind::Of(kind), Kind::Suffix, Kind::Below]) {
             return;
         }
         let Some(name) = normal_name(name) else { return };
-        let kind = IndicatorType::Host;
-        self.text(&[Kind::Name], kind, name.as_bytes());
+        self.text(&[kind], kind, name.as_bytes());
         let mut suffix = name.as_str();
         let mut labels = u32::try_from(name.split('.').count()).unwrap_or(u32::MAX);
         loop {
@@ -215,7 +216,7 @@ impl<'i> Search<'i> {
 
     fn user_agent(&mut self, text: &[u8]) {
         let kind = IndicatorType::UserAgent;
-        self.text(&[Kind::UserAgent], kind, text);
+        self.text(&[kind], kind, text);
         if self.index.has_patterns() {
             let index = self.index;
             for (pattern, entry) in index.patterns_of(&Escaped(text).to_string()) {

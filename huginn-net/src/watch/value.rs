@@ -71,30 +71,17 @@ impl Declared {
 /// What distinguishes keys with the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
-    Ja4,
-    Ja4Stable,
-    Ja4Raw,
+    Of(IndicatorType),
     /// The MD5 of a fingerprint of any kind.
     Md5,
-    Ja3,
-    Ja3s,
-    Hassh,
-    HasshServer,
-    Akamai,
-    Signature,
-    /// A host.
-    Name,
     /// A host and those below it.
     Suffix,
     /// The hosts below a name.
     Below,
-    Sha256,
-    Sha1,
     /// A network of IPv4 with this length of its prefix.
     Net4(u8),
     Net6(u8),
     Endpoint,
-    UserAgent,
 }
 
 /// What finds an entry: a value itself, or 128 bits of its SHA-256.
@@ -175,21 +162,10 @@ impl Value {
         use IndicatorType as T;
         let Self::Key(key) = self else { return Some(T::UserAgent) };
         Some(match key.kind {
-            Kind::Ja4 => T::Ja4,
-            Kind::Ja4Stable => T::Ja4Stable,
-            Kind::Ja4Raw => T::Ja4Raw,
+            Kind::Of(kind) => kind,
             Kind::Md5 => return None,
-            Kind::Ja3 => T::Ja3,
-            Kind::Ja3s => T::Ja3s,
-            Kind::Hassh => T::Hassh,
-            Kind::HasshServer => T::HasshServer,
-            Kind::Akamai => T::Akamai,
-            Kind::Signature => T::Signature,
-            Kind::Name | Kind::Suffix | Kind::Below => T::Host,
-            Kind::Sha256 => T::CertificateSha256,
-            Kind::Sha1 => T::CertificateSha1,
+            Kind::Suffix | Kind::Below => T::Host,
             Kind::Net4(_) | Kind::Net6(_) | Kind::Endpoint => T::Address,
-            Kind::UserAgent => T::UserAgent,
         })
     }
 }
@@ -207,8 +183,8 @@ pub(super) fn recognised(text: &str) -> Option<Key> {
     let hash = || {
         Some(match text.len() {
             32 => Key::new(Kind::Md5, text.parse::<AkamaiHash>().ok()?.0),
-            40 => Key::hash(Kind::Sha1, &hex(text)?),
-            64 => Key::hash(Kind::Sha256, &hex(text)?),
+            40 => Key::hash(Kind::Of(T::CertificateSha1), &hex(text)?),
+            64 => Key::hash(Kind::Of(T::CertificateSha256), &hex(text)?),
             _ => return None,
         })
     };
@@ -221,7 +197,7 @@ pub(super) fn recognised(text: &str) -> Option<Key> {
         .or_else(|| endpoint(text))
         .or_else(|| [T::Signature, T::Ja3].into_iter().find_map(of))
         // A word alone may be anything.
-        .or_else(|| of(T::Host).filter(|key| key.kind != Kind::Name || text.contains('.')))
+        .or_else(|| of(T::Host).filter(|key| key.kind != Kind::Of(T::Host) || text.contains('.')))
 }
 
 /// A value as it is used: `evil.example` for `evil[.]example`.
@@ -231,38 +207,31 @@ pub(super) fn refanged(text: &str) -> String {
 
 fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {
     use IndicatorType as T;
-    let md5 = |kind| text.parse().ok().map(|AkamaiHash(md5)| Key::new(kind, md5));
+    let of = Kind::Of(kind);
+    let md5 = || text.parse().ok().map(|AkamaiHash(md5)| Key::new(of, md5));
+    let md5_of = |text| Key::new(of, AkamaiHash::from_text(text).0);
     let key = match kind {
         T::Ja4 | T::Ja4Stable => {
             let ja4: Ja4 = text.parse().or_else(|_| text.to_ascii_lowercase().parse()).ok()?;
-            let kind = if kind == T::Ja4 { Kind::Ja4 } else { Kind::Ja4Stable };
-            Key::text(kind, ja4.to_string().as_bytes())
+            Key::text(of, ja4.to_string().as_bytes())
         }
         T::Ja4Raw => {
             let raw: Ja4Raw = text.parse().or_else(|_| text.to_ascii_lowercase().parse()).ok()?;
-            Key::text(Kind::Ja4Raw, raw.as_str().as_bytes())
+            Key::text(of, raw.as_str().as_bytes())
         }
-        T::Ja3 => md5(Kind::Ja3)
-            .or_else(|| is_ja3(text).then(|| Key::new(Kind::Ja3, AkamaiHash::from_text(text).0)))?,
-        T::Ja3s => md5(Kind::Ja3s)?,
-        T::Hassh => md5(Kind::Hassh)?,
-        T::HasshServer => md5(Kind::HasshServer)?,
-        T::Akamai => md5(Kind::Akamai)
-            .or_else(|| is_akamai(text).then(|| Key::new(Kind::Akamai, AkamaiHash::from_text(text).0)))?,
+        T::Ja3 => md5().or_else(|| is_ja3(text).then(|| md5_of(text)))?,
+        T::Akamai => md5().or_else(|| is_akamai(text).then(|| md5_of(text)))?,
+        T::Ja3s | T::Hassh | T::HasshServer => md5()?,
         T::Signature => {
             let signature: TcpSignature = text.parse().ok()?;
-            Key::text(Kind::Signature, at_sender(&signature.to_string()).as_bytes())
+            Key::text(of, at_sender(&signature.to_string()).as_bytes())
         }
         T::Host => {
             let (kind, name) = host(text)?;
             Key::text(kind, name.as_bytes())
         }
-        T::CertificateSha256 => {
-            hex(text).filter(|hash| hash.len() == 32).map(|hash| Key::hash(Kind::Sha256, &hash))?
-        }
-        T::CertificateSha1 => {
-            hex(text).filter(|hash| hash.len() == 20).map(|hash| Key::hash(Kind::Sha1, &hash))?
-        }
+        T::CertificateSha256 => hex(text).filter(|hash| hash.len() == 32).map(|hash| Key::hash(of, &hash))?,
+        T::CertificateSha1 => hex(text).filter(|hash| hash.len() == 20).map(|hash| Key::hash(of, &hash))?,
         T::Address => {
             let network: IpNet =
                 text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
@@ -271,7 +240,7 @@ fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {
         }
         T::UserAgent if text.is_empty() => return None,
         T::UserAgent if text.contains('*') => return Some(Value::Pattern(text.into())),
-        T::UserAgent => Key::text(Kind::UserAgent, text.as_bytes()),
+        T::UserAgent => Key::text(of, text.as_bytes()),
     };
     Some(Value::Key(key))
 }
@@ -309,7 +278,7 @@ fn host(text: &str) -> Option<(Kind, String)> {
     let (kind, name) = match (text.strip_prefix("*."), text.strip_prefix('.')) {
         (Some(name), _) => (Kind::Below, name),
         (None, Some(name)) => (Kind::Suffix, name),
-        (None, None) => (Kind::Name, text),
+        (None, None) => (Kind::Of(IndicatorType::Host), text),
     };
     let name = normal_name(name.as_bytes())?;
     let is_label = |label: &str| {

@@ -23,47 +23,22 @@ pub(super) struct Host {
     pub(super) clues: Clues,
 }
 
-/// The kind of a fingerprint, in the order of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
-    Syn,
-    SynAck,
-    HttpRequest,
-    HttpResponse,
-    Tls,
-    Http2,
-    Ssh,
-}
-
-impl Kind {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Syn, Self::SynAck, Self::HttpRequest, Self::HttpResponse, Self::Tls, Self::Http2, Self::Ssh];
-
+huginn_net::core::table_enum! {
+    /// The kind of a fingerprint, in the order of the report.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub(super) enum Kind {
+        Syn: "tcp-syn", ("SYN", "SYNs");
+        SynAck: "tcp-syn-ack", ("SYN+ACK", "SYN+ACKs");
+        HttpRequest: "http-request", ("request", "requests");
+        HttpResponse: "http-response", ("response", "responses");
+        Tls: "tls", ("ClientHello", "ClientHellos");
+        Http2: "http2", ("HTTP/2 request", "HTTP/2 requests");
+        Ssh: "ssh", ("client", "clients");
+    }
     /// The start of the names of samples.
-    pub(super) fn file_prefix(self) -> &'static str {
-        match self {
-            Self::Syn => "tcp-syn",
-            Self::SynAck => "tcp-syn-ack",
-            Self::HttpRequest => "http-request",
-            Self::HttpResponse => "http-response",
-            Self::Tls => "tls",
-            Self::Http2 => "http2",
-            Self::Ssh => "ssh",
-        }
-    }
-
+    pub(super) fn file_prefix -> &'static str = 0;
     /// One observation and several, in words.
-    pub(super) fn observations(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Syn => ("SYN", "SYNs"),
-            Self::SynAck => ("SYN+ACK", "SYN+ACKs"),
-            Self::HttpRequest => ("request", "requests"),
-            Self::HttpResponse => ("response", "responses"),
-            Self::Tls => ("ClientHello", "ClientHellos"),
-            Self::Http2 => ("HTTP/2 request", "HTTP/2 requests"),
-            Self::Ssh => ("client", "clients"),
-        }
-    }
+    pub(super) fn observations -> (&'static str, &'static str) = 1;
 }
 
 /// The position of a frame in the input.

@@ -11,40 +11,26 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// Shortest RSA and DSA key that NIST SP 800-131A, revision 2, allows for signatures, in bits.
 const MIN_KEY_BITS: u32 = 2048;
 
-/// What is wrong with a certificate, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CertificateProblem {
-    /// It was used after its validity.
-    Expired,
-    /// Its key is shorter than NIST SP 800-131A allows.
-    ShortKey,
-    /// It is signed with MD5 or SHA-1 (RFC 9155 for hashes in TLS; NIST SP 800-131A for certificates).
-    WeakSignature,
-    /// Its validity ends soon.
-    ExpiresSoon,
+huginn_net::core::table_enum! {
+    /// What is wrong with a certificate, the worst first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum CertificateProblem {
+        /// It was used after its validity.
+        Expired: "certificate_expired", "certificate expired";
+        /// Its key is shorter than NIST SP 800-131A allows.
+        ShortKey: "certificate_key_short", "short certificate key";
+        /// It is signed with MD5 or SHA-1 (RFC 9155 for hashes in TLS; NIST SP 800-131A for certificates).
+        WeakSignature: "certificate_signature_weak", "weak certificate signature";
+        /// Its validity ends soon.
+        ExpiresSoon: "certificate_expires_soon", "certificate ends soon";
+    }
+    /// The name in JSON.
+    pub(crate) fn name -> &'static str = 0;
+    /// The text in a table.
+    pub(crate) fn text -> &'static str = 1;
 }
 
 impl CertificateProblem {
-    /// The name in JSON.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Expired => "certificate_expired",
-            Self::ShortKey => "certificate_key_short",
-            Self::WeakSignature => "certificate_signature_weak",
-            Self::ExpiresSoon => "certificate_expires_soon",
-        }
-    }
-
-    /// The text in a table.
-    pub(crate) const fn text(self) -> &'static str {
-        match self {
-            Self::Expired => "certificate expired",
-            Self::ShortKey => "short certificate key",
-            Self::WeakSignature => "weak certificate signature",
-            Self::ExpiresSoon => "certificate ends soon",
-        }
-    }
-
     /// The problems of a certificate that was seen last at this time.
     pub(super) fn of(certificate: &Certificate, last: Timestamp) -> impl Iterator<Item = Self> {
         let problems = certificate.fields().map(|fields| {

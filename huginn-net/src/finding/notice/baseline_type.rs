@@ -10,108 +10,55 @@ use crate::limits::{
     MAX_BASELINE_LONG_VALUES, MAX_BASELINE_TOOLS, MAX_BASELINE_VALUE_BYTES, MAX_BASELINE_VALUES,
 };
 
-/// A type of values that a [`Baseline`](crate::hosts::Baseline) lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum BaselineType {
-    /// The signature of a SYN, as p0f's `raw_sig` without distance: its TTL is the initial one.
-    TcpSyn,
-    /// The stable JA4 of a ClientHello over TCP, QUIC or DTLS: resumed sessions have it, too.
-    Ja4Stable,
-    /// The Akamai fingerprint of an HTTP/2 client; its MD5 if the text has more than 512 bytes.
-    Akamai,
-    /// HASSH of an SSH client.
-    Hassh,
-    /// HASSHServer of an SSH server.
-    HasshServer,
-    /// A scanner or packet maker.
-    Tool,
-    /// A server over TCP that the client names by its address alone, as address and port; or a server whose certificate has a
-    /// private issuer, as name and port.
-    Server,
-    /// The issuer of a certificate that is not self-issued: its organization and country, or its name without these.
-    Issuer,
-    /// The address of a TLS client over TCP, and the hash of cipher suites in its JA4. Neither resumption nor server name, ALPN or most
-    /// updates of a browser change this hash.
-    Client,
-    /// The SHA-256 of a server's certificate.
-    Certificate,
-    /// A server name or Host header.
-    Name,
-    /// The first 512 bytes of a User-Agent.
-    UserAgent,
+huginn_net_core::table_enum! {
+    /// A type of values that a [`Baseline`](crate::hosts::Baseline) lists.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum BaselineType {
+        /// The signature of a SYN, as p0f's `raw_sig` without distance: its TTL is the initial one.
+        TcpSyn: "tcp_syn", "SYN signature", MAX_BASELINE_LONG_VALUES;
+        /// The stable JA4 of a ClientHello over TCP, QUIC or DTLS: resumed sessions have it, too.
+        Ja4Stable: "ja4_stable", "stable JA4", MAX_BASELINE_VALUES;
+        /// The Akamai fingerprint of an HTTP/2 client; its MD5 if the text has more than 512 bytes.
+        Akamai: "akamai", "HTTP/2 fingerprint", MAX_BASELINE_LONG_VALUES;
+        /// HASSH of an SSH client.
+        Hassh: "hassh", "HASSH", MAX_BASELINE_VALUES;
+        /// HASSHServer of an SSH server.
+        HasshServer: "hassh_server", "HASSHServer", MAX_BASELINE_VALUES;
+        /// A scanner or packet maker.
+        Tool: "tool", "tool", MAX_BASELINE_TOOLS;
+        /// A server over TCP that the client names by its address alone, as address and port; or a server whose certificate has a
+        /// private issuer, as name and port.
+        Server: "server", "server", MAX_BASELINE_VALUES;
+        /// The issuer of a certificate that is not self-issued: its organization and country, or its name without these.
+        Issuer: "issuer", "issuer", MAX_BASELINE_LONG_VALUES;
+        /// The address of a TLS client over TCP, and the hash of cipher suites in its JA4. Neither resumption nor server name, ALPN or most
+        /// updates of a browser change this hash.
+        Client: "client", "TLS client", MAX_BASELINE_VALUES;
+        /// The SHA-256 of a server's certificate.
+        Certificate: "certificate", "certificate", MAX_BASELINE_VALUES;
+        /// A server name or Host header.
+        Name: "name", "name", MAX_BASELINE_VALUES;
+        /// The first 512 bytes of a User-Agent.
+        UserAgent: "user_agent", "User-Agent", MAX_BASELINE_LONG_VALUES;
+    }
+    /// The name in files and events.
+    pub fn name -> &'static str = 0;
+    /// The name in sentences.
+    pub(crate) fn title -> &'static str = 1;
+    /// Maximum number of values of the type.
+    pub(crate) fn limit -> usize = 2;
 }
 
 /// The number of types.
-pub(crate) const TYPES: usize = 12;
+pub(crate) const TYPES: usize = BaselineType::ALL.len();
 
 /// The values of the field `type` of findings: the types that are reported.
 pub(crate) const FINDING_TYPES: [&str; 9] =
     ["tcp_syn", "ja4_stable", "akamai", "hassh", "hassh_server", "tool", "server", "issuer", "client"];
 
 impl BaselineType {
-    /// All types, in the order of files.
-    pub const ALL: [Self; TYPES] = [
-        Self::TcpSyn,
-        Self::Ja4Stable,
-        Self::Akamai,
-        Self::Hassh,
-        Self::HasshServer,
-        Self::Tool,
-        Self::Server,
-        Self::Issuer,
-        Self::Client,
-        Self::Certificate,
-        Self::Name,
-        Self::UserAgent,
-    ];
-
-    /// The name in files and events.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TcpSyn => "tcp_syn",
-            Self::Ja4Stable => "ja4_stable",
-            Self::Akamai => "akamai",
-            Self::Hassh => "hassh",
-            Self::HasshServer => "hassh_server",
-            Self::Tool => "tool",
-            Self::Server => "server",
-            Self::Issuer => "issuer",
-            Self::Client => "client",
-            Self::Certificate => "certificate",
-            Self::Name => "name",
-            Self::UserAgent => "user_agent",
-        }
-    }
-
-    /// The name in sentences.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::TcpSyn => "SYN signature",
-            Self::Ja4Stable => "stable JA4",
-            Self::Akamai => "HTTP/2 fingerprint",
-            Self::Hassh => "HASSH",
-            Self::HasshServer => "HASSHServer",
-            Self::Tool => "tool",
-            Self::Server => "server",
-            Self::Issuer => "issuer",
-            Self::Client => "TLS client",
-            Self::Certificate => "certificate",
-            Self::Name => "name",
-            Self::UserAgent => "User-Agent",
-        }
-    }
-
-    /// Maximum number of values of the type.
-    pub(crate) const fn limit(self) -> usize {
-        match self {
-            Self::TcpSyn | Self::Akamai | Self::Issuer | Self::UserAgent => MAX_BASELINE_LONG_VALUES,
-            Self::Tool => MAX_BASELINE_TOOLS,
-            _ => MAX_BASELINE_VALUES,
-        }
-    }
-
     /// Whether a text can be a value of this type. Those without a form of their own only have to be short and printable.
     pub(crate) fn admits(self, value: &str) -> bool {
         if value.is_empty() || value.len() > MAX_BASELINE_VALUE_BYTES || !value.chars().all(is_printable) {

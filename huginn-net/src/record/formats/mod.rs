@@ -32,36 +32,27 @@ use std::str;
 pub use self::page::formats_page;
 use crate::Event;
 
-/// A format of another tool. Each event is one JSON object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventFormat {
-    /// EVE of Suricata 8.
-    Eve,
-    /// Logs of Zeek, with their name in `_path`.
-    Zeek,
-    /// Elastic Common Schema 9.
-    Ecs,
-    /// Open Cybersecurity Schema Framework 1.5.
-    Ocsf,
+huginn_net_core::table_enum! {
+    /// A format of another tool. Each event is one JSON object.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EventFormat {
+        /// EVE of Suricata 8.
+        Eve: "EVE";
+        /// Logs of Zeek, with their name in `_path`.
+        Zeek: "Zeek";
+        /// Elastic Common Schema 9.
+        Ecs: "ECS";
+        /// Open Cybersecurity Schema Framework 1.5.
+        Ocsf: "OCSF";
+    }
+    /// The name of the format in the documentation.
+    fn title -> &'static str = 0;
 }
 
 impl EventFormat {
-    /// All formats, in the order of the table.
-    const ALL: [Self; 4] = [Self::Eve, Self::Zeek, Self::Ecs, Self::Ocsf];
-
     /// The place in [`Self::ALL`].
     const fn number(self) -> usize {
         self as usize
-    }
-
-    /// The name of the format in the documentation.
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Eve => "EVE",
-            Self::Zeek => "Zeek",
-            Self::Ecs => "ECS",
-            Self::Ocsf => "OCSF",
-        }
     }
 
     /// The object of fields that the format does not define.

@@ -20,43 +20,28 @@ const SHARED: [&str; 2] = ["huginn.file", "huginn.exchange"];
 /// Columns of ours that a row of several events does not have.
 const OF_ONE_EVENT: [&str; 3] = ["huginn.v", "huginn.event", "huginn.subject"];
 
-/// Zeek's types of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ZeekType {
-    Time,
-    Interval,
-    String,
-    Enum,
-    Addr,
-    Port,
-    Count,
-    Double,
-    Bool,
-    Strings,
-    Counts,
-    Doubles,
-    Enums,
+huginn_net_core::table_enum! {
+    /// Zeek's types of values.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum ZeekType {
+        Time: "time";
+        Interval: "interval";
+        String: "string";
+        Enum: "enum";
+        Addr: "addr";
+        Port: "port";
+        Count: "count";
+        Double: "double";
+        Bool: "bool";
+        Strings: "vector[string]";
+        Counts: "vector[count]";
+        Doubles: "vector[double]";
+        Enums: "set[enum]";
+    }
+    pub(super) fn name -> &'static str = 0;
 }
 
 impl ZeekType {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::Interval => "interval",
-            Self::String => "string",
-            Self::Enum => "enum",
-            Self::Addr => "addr",
-            Self::Port => "port",
-            Self::Count => "count",
-            Self::Double => "double",
-            Self::Bool => "bool",
-            Self::Strings => "vector[string]",
-            Self::Counts => "vector[count]",
-            Self::Doubles => "vector[double]",
-            Self::Enums => "set[enum]",
-        }
-    }
-
     /// The type of a column of a log; `of`: that of the field, unless it is a text in Zeek.
     fn of(log: ZeekLog, name: &str, of: Option<ValueType>) -> Self {
         match (log, name) {

@@ -41,43 +41,30 @@ use crate::limits::MAX_OPEN_ZEEK_BYTES;
 use crate::record::{EventKind, is_alert};
 use crate::{Event, Finding};
 
-/// A log of Zeek, or ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ZeekLog {
-    /// Connections.
-    Conn,
-    /// TLS and DTLS: hellos, handshakes and certificates.
-    Ssl,
-    /// Requests and responses.
-    Http,
-    /// Clients, servers and handshakes of SSH.
-    Ssh,
-    /// Software and systems of hosts.
-    Software,
-    /// Alerts.
-    Notice,
-    /// Events that Zeek does not have.
-    Huginn,
+huginn_net_core::table_enum! {
+    /// A log of Zeek, or ours.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ZeekLog {
+        /// Connections.
+        Conn: "conn";
+        /// TLS and DTLS: hellos, handshakes and certificates.
+        Ssl: "ssl";
+        /// Requests and responses.
+        Http: "http";
+        /// Clients, servers and handshakes of SSH.
+        Ssh: "ssh";
+        /// Software and systems of hosts.
+        Software: "software";
+        /// Alerts.
+        Notice: "notice";
+        /// Events that Zeek does not have.
+        Huginn: "huginn";
+    }
+    /// The name of the log, and of its file without `.log`.
+    pub fn name -> &'static str = 0;
 }
 
 impl ZeekLog {
-    /// All logs.
-    pub const ALL: [Self; 7] =
-        [Self::Conn, Self::Ssl, Self::Http, Self::Ssh, Self::Software, Self::Notice, Self::Huginn];
-
-    /// The name of the log, and of its file without `.log`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Conn => "conn",
-            Self::Ssl => "ssl",
-            Self::Http => "http",
-            Self::Ssh => "ssh",
-            Self::Software => "software",
-            Self::Notice => "notice",
-            Self::Huginn => "huginn",
-        }
-    }
-
     /// Whether a row has what several events found.
     const fn joins_events(self) -> bool {
         !matches!(self, Self::Notice | Self::Huginn)
