@@ -12,6 +12,7 @@ use crate::systems::{may_be, runs_on};
 
 /// The operating system that an HTTP head claims, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SystemCheck {
     /// The system that the User-Agent names: the first `ua_os` text of the database that it contains.
     pub claimed: Option<Arc<str>>,

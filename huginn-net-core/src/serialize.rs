@@ -9,7 +9,7 @@ use huginn_net_wire::{deserialize_from_text, serialize_as_text};
 use crate::{Example, FlowId, Timestamp, TransportKind, TunnelLayer, TunnelPath};
 
 serialize_as_text!(TunnelLayer);
-deserialize_from_text!(Timestamp);
+deserialize_from_text!(Timestamp, TunnelLayer);
 
 impl Serialize for Timestamp {
     #[inline]

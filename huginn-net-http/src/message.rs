@@ -9,6 +9,7 @@ use crate::{HeaderName, language};
 
 /// The role of a message: request or response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Role {
     /// A request, sent by the client.
     Request,

@@ -11,6 +11,7 @@ use crate::options::Options;
 
 /// A value of a sender's timestamp clock and its capture time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ClockReading {
     /// TSval of the segment; never 0.
@@ -36,6 +37,7 @@ pub enum Measurement {
 /// recommends it). Linux since 4.10 uses one offset for each pair of addresses, other systems one for each connection.
 /// A single connection cannot show which case applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Clock {
     /// The later of the readings.
     pub reading: ClockReading,
@@ -47,6 +49,7 @@ pub struct Clock {
 
 /// The time since a system started, as its timestamp clock shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Uptime {
     /// The measured clock.
     pub clock: Clock,

@@ -33,6 +33,8 @@ mod observer;
 mod options;
 mod quirks;
 mod raw_sig;
+#[cfg(feature = "serde")]
+mod serialize;
 mod signature;
 mod window;
 

@@ -9,6 +9,7 @@ use crate::window::{IPV4_HEADERS, IPV6_HEADERS};
 ///
 /// A maximum segment size leaves room for headers without options (RFC 6691, section 2), so options are not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mtu(
     /// Bytes; up to 65,595, because the value is computed.
     pub u32,

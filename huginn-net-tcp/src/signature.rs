@@ -131,6 +131,7 @@ pub(crate) const SENDSYN_MSS: u16 = 1331;
 
 /// The segments of a TCP handshake that carry a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Handshake {
     /// The client's SYN.
     Syn,

@@ -1,9 +1,18 @@
-//! `Serialize` for fingerprints, and `Deserialize` for JA4.
+//! `Serialize` for fingerprints, and `Deserialize` for JA4 and families of clients.
 
 use huginn_net_wire::{deserialize_from_text, serialize_as_text};
+use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::{ClientFamily, Ja3, Ja3Hash, Ja3s, Ja4, Ja4Hash, Ja4Head, Ja4Raw, Transport, Version};
 
 serialize_as_text!(Ja4, Ja4Hash, Ja4Head, Ja4Raw, Ja3, Ja3s, Ja3Hash);
 serialize_as_text!(ClientFamily, Transport, Version);
 deserialize_from_text!(Ja4);
+
+impl<'de> Deserialize<'de> for ClientFamily {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name)
+            .ok_or_else(|| D::Error::custom(format_args!("no family of TLS clients is {name:?}")))
+    }
+}

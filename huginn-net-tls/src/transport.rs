@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The transport of a handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Transport {
     /// TLS over TCP or another stream.
     #[default]

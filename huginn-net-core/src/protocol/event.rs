@@ -210,6 +210,7 @@ impl FlowId {
 
 /// A transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum TransportKind {
     /// TCP.
     Tcp,

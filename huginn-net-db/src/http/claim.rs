@@ -12,6 +12,7 @@ use crate::{Entry, HeaderPattern, HttpPattern};
 
 /// What the User-Agent or Server header of a head says about the software that its other headers show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SoftwareClaim {
     /// The header names that software, or is missing, or the signature demands no text of it.
     #[default]

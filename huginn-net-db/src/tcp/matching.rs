@@ -65,6 +65,7 @@ impl<T: fmt::Display> fmt::Display for SystemName<T> {
 ///
 /// [`Display`](fmt::Display) writes p0f's text: `4`, or `<= 4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Distance {
     /// Number of hops.

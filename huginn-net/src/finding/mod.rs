@@ -25,6 +25,7 @@ use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Rol
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Mtu, TcpSignature, Uptime};
 use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
+use serde::{Deserialize, Serialize};
 
 use crate::header_text::is_product_list;
 use crate::limits::FIRST_TLS_SECS;
@@ -40,6 +41,7 @@ pub use self::notice::{
 pub(crate) use self::reasons::REASON_NAMES;
 pub use self::reasons::Reasons;
 pub use self::tool::ToolFinding;
+pub(crate) use self::verdict::StaticText;
 pub use self::watched::{IndicatorType, ListEntry, Match};
 pub use crate::text_limit::TextLimit;
 
@@ -184,12 +186,13 @@ impl TcpFinding {
 }
 
 /// A maximum transmission unit (MTU) and its link type in the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MtuFinding {
     /// Size of the largest IP packet that the sender accepts, in bytes.
     pub mtu: Mtu,
     /// The link type with this MTU, if the database has one.
+    #[serde(skip)]
     pub link: Option<Arc<str>>,
 }
 
@@ -249,7 +252,7 @@ pub struct UptimeFinding {
 }
 
 /// Evidence that another host has the address, or that several hosts share it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ChangeFinding {
     /// Handshakes of the address name two systems exactly.

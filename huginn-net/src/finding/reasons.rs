@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A set of reasons. [`Display`](fmt::Display) follows p0f: names joined by spaces, `???` for the empty set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reasons(pub(crate) u16);
 
 /// Names by bit, in p0f's order.

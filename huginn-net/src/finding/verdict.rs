@@ -10,6 +10,7 @@ use huginn_net_db::{Label, SoftwareClaim, SoftwareName, SystemName};
 use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// The most likely operating system of a host, with its evidence. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///
@@ -154,12 +155,23 @@ pub struct Contradiction {
     pub explanation: Explanation,
 }
 
+/// A text of a table of the program. Derives of serde would borrow a plain `&'static str` from their input.
+pub(crate) type StaticText = &'static str;
+
+/// Reads the source of a statement that conflicts with a handshake.
+fn statement_source<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StaticText, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let source = ["User-Agent", "Server", "software", "TLS"].into_iter().find(|source| *source == text);
+    source.ok_or_else(|| de::Error::custom(format_args!("no statement comes from {text:?}")))
+}
+
 /// A claim about the operating system, with its source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statement {
     /// The source: `TCP`, `SYN`, `SYN+ACK`, `User-Agent`, `Server`, `software`, `TLS`.
-    pub who: &'static str,
+    #[serde(deserialize_with = "statement_source")]
+    pub who: StaticText,
     /// The system.
     pub says: Arc<str>,
     /// The text or software behind the claim, unless obvious: `iPhone` means `macOS or iOS`.
@@ -167,7 +179,7 @@ pub struct Statement {
 }
 
 /// The likely cause of a contradiction. Causes that an [`Outcome`] of a client names, too, have its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Explanation {
     /// Nothing shows the cause: NAT or a proxy opens its own connections, or a header is forged.

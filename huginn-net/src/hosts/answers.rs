@@ -5,11 +5,12 @@ use std::net::IpAddr;
 
 use huginn_net_core::Amount;
 use huginn_net_tcp::TcpSignature;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_ALIKE_HOPS, MAX_ALIKE_SERVERS, MIN_ALIKE_NETWORKS};
 
 /// The SYN+ACKs that a client got.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Answers {
     /// No server with a public address has answered yet.
     #[default]
@@ -21,7 +22,7 @@ pub(super) enum Answers {
 }
 
 /// The SYN+ACKs that a server sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum OwnAnswer {
     #[default]
     None,
@@ -35,7 +36,7 @@ pub(super) enum OwnAnswer {
 /// device, such as a proxy or a firewall, ends the connections of the client and answers for the servers.
 ///
 /// [`Display`] is a sentence: `31 servers of 21 networks answer alike from 1 hop: one device ends their connections`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AlikeServers {
     /// The signature of all SYN+ACKs, without timestamp.

@@ -6,6 +6,7 @@ use huginn_net_consistency::systems;
 use huginn_net_core::Side;
 use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
+use serde::{Deserialize, Serialize};
 
 use super::HttpUpdate;
 use super::update::SoftwareMatch;
@@ -14,9 +15,10 @@ use crate::finding::Reasons;
 use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
 
 /// A SYN or SYN+ACK of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TcpSeen {
     pub(super) signature: TcpSignature,
+    #[serde(skip)]
     pub(super) matched: Option<TcpMatch>,
     pub(super) at_millis: u64,
     /// The client's port.
@@ -32,7 +34,7 @@ pub(super) struct HostHistory<'a> {
 }
 
 /// The first request or response of a flow of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct HttpSeen {
     pub(super) label: Option<Arc<Label>>,
     /// The server's port.

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use huginn_net_core::Side;
 use huginn_net_tcp::{Clock, ClockReading, Measurement, Uptime};
+use serde::{Deserialize, Serialize};
 
 use crate::limits::{CLOCK_TOLERANCE_MILLIS, MAX_CONTRADICTIONS, MIN_RANDOM_CLOCK_HZ};
 
 /// State of the timestamp clock of a host.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) enum HostClock {
     #[default]
     Unknown,
@@ -20,7 +21,7 @@ pub(super) enum HostClock {
 }
 
 /// A clock with at least one measurement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct MeasuredClock {
     /// The measurement over the longest time, which gives the best frequency.
     pub(super) rate: Clock,

@@ -6,11 +6,12 @@ use huginn_net_consistency::systems;
 use huginn_net_consistency::systems::{same_stack, system_from_family};
 use huginn_net_db::{SoftwareClaim, System};
 use huginn_net_http::Role;
+use serde::{Deserialize, Serialize};
 
 use super::{Contradiction, Explanation, HttpUpdate, Statement, TlsUpdate};
 
 /// A disagreement of TCP and another layer on the operating system of one sender.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Conflict {
     pub(super) tcp: Arc<str>,
     pub(super) other: Statement,

@@ -5,22 +5,26 @@ use std::net::IpAddr;
 
 use huginn_net_core::Side;
 use huginn_net_http::without_port;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::stored::{Bytes, exact};
 use crate::limits::{MAX_CONTACTS, MAX_HOST_BYTES};
 
 /// What a host was in contact with: its most used values and its rarest ones, at most 32, with their counts.
 ///
 /// At the limit, a new value evicts the one in the middle: half of the list keeps the most used values, the other half rare
 /// ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Contacts<T> {
     /// In order of insertion.
+    #[serde(deserialize_with = "exact")]
     pub(super) entries: Vec<Contact<T>>,
     pub(super) left_out: u32,
 }
 
 /// A value of [`Contacts`] and its count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Contact<T> {
     /// The value: the address of a peer, or a name.
@@ -90,6 +94,15 @@ impl<T> Contacts<T> {
         }
     }
 
+    /// The same list of other values.
+    pub(super) fn map<'a, U>(&'a self, value: impl Fn(&'a T) -> U) -> Contacts<U> {
+        let entries = self.entries.iter().map(|entry| {
+            let Contact { role, count, is_at_least, .. } = *entry;
+            Contact { value: value(&entry.value), role, count, is_at_least }
+        });
+        Contacts { entries: entries.collect(), left_out: self.left_out }
+    }
+
     /// Heap memory of the list in bytes; `value_bytes` returns the heap memory of a value.
     pub(super) fn heap_bytes(&self, value_bytes: impl Fn(&T) -> usize) -> usize {
         let own = self.entries.capacity().saturating_mul(size_of::<Contact<T>>());
@@ -120,6 +133,24 @@ impl<T: Clone + PartialEq> Contacts<T> {
             }
         }
         self.evict_to(MAX_CONTACTS);
+    }
+}
+
+/// Names, as text if they are UTF-8.
+pub(super) mod names {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        names: &Contacts<Box<[u8]>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        names.map(|name| Bytes::new(name)).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Contacts<Box<[u8]>>, D::Error> {
+        Contacts::<Bytes<'_>>::deserialize(deserializer).map(|names| names.map(Bytes::to_boxed_slice))
     }
 }
 

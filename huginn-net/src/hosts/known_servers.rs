@@ -340,7 +340,7 @@ pub(in crate::hosts) fn c2_program(fields: &CertificateFields) -> Option<&'stati
 }
 
 /// The program of the table with this name.
-pub(crate) fn c2_program_named(name: &str) -> Option<&'static str> {
+pub(super) fn c2_program_named(name: &str) -> Option<&'static str> {
     C2_CERTIFICATES.iter().map(|(program, ..)| *program).find(|program| *program == name)
 }
 

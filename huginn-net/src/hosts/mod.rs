@@ -13,11 +13,12 @@ mod notices;
 mod observed;
 mod profile;
 mod progress;
-mod records;
+mod restore;
 mod saved;
 mod scores;
 mod server_facts;
 mod server_header;
+mod stored;
 mod systems;
 mod tools;
 mod top_values;
@@ -34,6 +35,7 @@ use huginn_net_consistency::systems::is_firm;
 use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedState, Side, Timestamp};
 use huginn_net_db::{Label, TcpMatch};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature, Uptime};
+use serde::{Deserialize, Serialize};
 
 pub use self::answers::AlikeServers;
 use self::conflict::contradiction_of_head;
@@ -52,9 +54,10 @@ pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub(crate) use self::progress::{Progress, ProgressUpdate, SshLogin, StrayKind};
-pub use self::records::HostRecordError;
-pub use self::saved::{SavedHost, SavedHostRecord};
+pub use self::restore::HostRecordError;
+pub use self::saved::SavedHost;
 pub(crate) use self::server_facts::{CertificateFacts, ServerFacts};
+use self::stored::is_default;
 pub use self::tools::Tools;
 use self::tools::{HostSet, LastSyn, PortSet};
 pub use self::top_values::{Counted, TopValues};
@@ -194,35 +197,48 @@ impl HostId {
 }
 
 /// State of one host.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Host {
     /// The latest system that a handshake names; in the scope of p0f, that a handshake or head matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<Arc<Label>>,
+    #[serde(default, skip_serializing_if = "is_default")]
     clock: HostClock,
+    #[serde(default, skip_serializing_if = "is_default")]
     systems: AddressSystems,
     /// The scores of p0f; only in its scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     p0f: Option<Box<P0fHistory>>,
     /// Tools of a host without a profile; a profile has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     tools: Option<Box<Tools>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Box<HostProfile>>,
 }
 
 /// What p0f compares a host with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct P0fHistory {
     /// Reasons for sharing since the last sharing report.
+    #[serde(default, skip_serializing_if = "is_default")]
     reasons: Reasons,
     /// Source port of the last SYN; 0 without a SYN.
+    #[serde(default, skip_serializing_if = "is_default")]
     port: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<Box<RoleHistory>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     server: Option<Box<RoleHistory>>,
 }
 
 /// What p0f compares a client, or a server, with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RoleHistory {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     handshake: Option<TcpSeen>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     http: Option<HttpSeen>,
+    #[serde(default, skip_serializing_if = "is_default")]
     scores: Scores,
 }
 

@@ -9,10 +9,12 @@ use huginn_net_db::{Distance, Label, SoftwareClaim, SoftwareName, TcpMatch};
 use huginn_net_http::Role;
 use huginn_net_tcp::{Handshake, TcpSignature, Uptime};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
+use serde::{Deserialize, Serialize};
 
 use super::answers::{AlikeServers, Answers, OwnAnswer};
 use super::conflict::Conflict;
-use super::contacts::Contacts;
+use super::contacts::{Contacts, names};
+use super::stored::{bytes, is_default, language, time, tunnel};
 use super::update::SoftwareMatch;
 use super::{
     ClockVerdict, Conclusion, HostUpdate, HttpUpdate, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
@@ -20,90 +22,123 @@ use super::{
 };
 use crate::Scope;
 use crate::addresses::is_public;
-use crate::finding::{ChangeFinding, MtuFinding};
+use crate::finding::{ChangeFinding, MtuFinding, StaticText};
 use crate::header_text::is_product_list;
 use crate::limits::MAX_ALIKE_HOPS;
 
 /// The profile of one host: an address in its tunnel.
 ///
 /// Counts refer to handshakes, HTTP heads and TLS hellos. Each list holds at most the eight most frequent values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostProfile {
     /// The address of the host.
     pub ip: IpAddr,
     /// The VLAN tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "tunnel")]
     pub tunnel: Option<Box<TunnelPath>>,
     /// The name of its network, where [`JoinedHosts`](super::JoinedHosts) has several: equal local addresses in two networks are two
     /// hosts.
+    // One network has one table of hosts.
+    #[serde(skip)]
     pub network: Option<Arc<str>>,
     /// Time of the first update.
+    #[serde(with = "time")]
     pub first_seen: Timestamp,
     /// Time of the last update.
+    #[serde(with = "time")]
     pub last_seen: Timestamp,
     /// Activity as a client.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub as_client: Activity,
     /// Activity as a server.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub as_server: Activity,
     /// Tools whose packets it sends.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tools: Tools,
     /// Operating systems that its handshakes match.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub systems: TopValues<SystemSeen>,
     /// Plausible distances of the host.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub distances: TopValues<Distance>,
     /// Links of the host.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub links: TopValues<MtuFinding>,
     /// Client software that its requests match.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub browsers: TopValues<SoftwareSeen>,
     /// User-Agent headers of its requests.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub user_agents: TopValues<Claim>,
     /// Server software that its responses match.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub servers: TopValues<SoftwareSeen>,
     /// Server headers of its responses.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub server_headers: TopValues<Claim>,
     /// Fingerprints of its ClientHellos.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tls_clients: TopValues<TlsClientSeen>,
     /// Preferred languages of its requests: the English name, or the tag of a language without one.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub languages: TopValues<Cow<'static, str>>,
     /// The last reading of the uptime clock; absent unless the clock is plausible.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub uptime: Option<Uptime>,
     /// Number of reported changes, and the last one.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub changes: Findings,
     /// Number of sharing reports, and the last one.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sharings: Findings,
     /// The latest results.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub latest: Latest,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) peers: Contacts<IpAddr>,
+    #[serde(default, skip_serializing_if = "is_default", with = "names")]
     pub(super) names: Contacts<Box<[u8]>>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) conflicts: TopValues<Conflict>,
     /// The SYN+ACKs of its servers.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) answers: Answers,
     /// The SYN+ACKs that it sent, if its address is public.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) own_answer: OwnAnswer,
 }
 
 /// The latest results for a host, as p0f's query API reports them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Latest {
     /// The system that the last handshake or head matched, at any match quality.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub system: Option<Arc<Label>>,
     /// Whether the match is fuzzy: the handshake differs from the signature in ways that the network may cause.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fuzzy: bool,
     /// Distance in hops, if known.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub distance: Option<u8>,
     /// Mismatch of the User-Agent or Server header, if any.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mismatch: Option<Mismatch>,
     /// The software that the last request or response matched.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub software: Option<Arc<Label>>,
     /// The link type.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub link: Option<Arc<str>>,
     /// English name of the preferred language.
-    pub language: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "language")]
+    pub language: Option<StaticText>,
 }
 
 /// A mismatch of a User-Agent or Server header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// The header names another system than that of the host.
@@ -113,7 +148,7 @@ pub enum Mismatch {
 }
 
 /// Activity of a host as a client, or as a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Activity {
     /// SYNs of a client, SYN+ACKs of a server; without retransmissions.
@@ -127,7 +162,7 @@ pub struct Activity {
 }
 
 /// The system match of a SYN or SYN+ACK.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SystemSeen {
     /// The label of the match; absent without a match.
@@ -141,7 +176,7 @@ pub struct SystemSeen {
 }
 
 /// The software match of a request or response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SoftwareSeen {
     /// The label of the match.
@@ -165,10 +200,11 @@ impl SoftwareSeen {
 }
 
 /// The User-Agent or Server header of a head.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Claim {
     /// The first 256 bytes of the header.
+    #[serde(with = "bytes")]
     pub text: Box<[u8]>,
     /// The system that the header names, and the text that names it: `iPhone` means `macOS or iOS`.
     pub system: Option<(Arc<str>, Arc<str>)>,
@@ -186,7 +222,7 @@ impl Claim {
 }
 
 /// A ClientHello, by its fingerprint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TlsClientSeen {
     /// The JA4 fingerprint of the hello.
@@ -200,7 +236,7 @@ pub struct TlsClientSeen {
 }
 
 /// Number of changes or sharing reports of a host, and the last one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Findings {
     /// Number of reports.
@@ -208,6 +244,7 @@ pub struct Findings {
     /// The last report; `None` before the first one.
     pub latest: Option<ChangeFinding>,
     /// Time of the last report; the epoch before the first report.
+    #[serde(with = "time")]
     pub(super) last: Timestamp,
 }
 

@@ -1,7 +1,7 @@
 //! What follows a SYN.
 
 /// What follows a SYN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ProgressUpdate {
     pub(crate) step: Progress,
     /// Whether the SYN has the label of a tool.

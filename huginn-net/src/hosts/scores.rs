@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use serde::{Deserialize, Serialize};
+
 use super::Conclusion;
 use crate::finding::{ChangeFinding, Reasons};
 use crate::limits::SCORE_HISTORY;
@@ -11,7 +13,7 @@ use crate::limits::SCORE_HISTORY;
 const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
 
 /// The latest scores of a host in one role.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Scores {
     pub(super) latest: [u8; SCORE_HISTORY],
     pub(super) next: u8,

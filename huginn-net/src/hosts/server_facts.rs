@@ -1,13 +1,14 @@
 //! What a ServerHello or a certificate says of a TLS server.
 
 use huginn_net_tls::{Certificate, CertificateFields};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::known_servers;
-use crate::finding::{CertificateNames, ServerMark, ServerMarks};
+use crate::finding::{CertificateNames, ServerMark, ServerMarks, StaticText};
 use crate::limits::{FIRST_WEAK_KEY_SECS, MAX_WEAK_KEY_BITS, MIN_LONG_VALIDITY_SECS};
 
 /// What a ServerHello or a certificate says of a TLS server over TCP.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ServerFacts {
     /// Whether the connection is one of a client that [names no server](RequestFacts::is_nameless).
     pub(crate) is_nameless: bool,
@@ -18,10 +19,17 @@ pub(crate) struct ServerFacts {
     pub(crate) certificate: Option<CertificateFacts>,
 }
 
+/// Reads the name of a C2 program of the table.
+fn c2_program<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StaticText>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    Ok(name.as_deref().and_then(known_servers::c2_program_named))
+}
+
 /// What a certificate says of its server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CertificateFacts {
-    pub(crate) program: Option<&'static str>,
+    #[serde(deserialize_with = "c2_program")]
+    pub(crate) program: Option<StaticText>,
     pub(crate) marks: ServerMarks,
     /// Whether the certificate explains why the server has no name.
     pub(crate) is_explained: bool,

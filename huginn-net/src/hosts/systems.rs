@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use huginn_net_consistency::systems::{names_host, same_stack};
 use huginn_net_db::TcpMatch;
+use serde::{Deserialize, Serialize};
 
 use super::Conclusion;
 use crate::finding::ChangeFinding;
 use crate::limits::MAX_NAMED_SYSTEMS;
 
 /// The systems of an address in one role.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum NamedSystems {
     #[default]
     None,
@@ -20,7 +21,7 @@ pub(super) enum NamedSystems {
 }
 
 /// At least two systems.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Several {
     /// Systems with different TCP stacks, in the order of their first handshakes.
     pub(super) names: Vec<Arc<str>>,
@@ -30,7 +31,7 @@ pub(super) struct Several {
 }
 
 /// The systems of an address as a client, and as a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AddressSystems {
     pub(super) client: NamedSystems,
     pub(super) server: NamedSystems,

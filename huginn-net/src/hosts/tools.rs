@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use huginn_net_core::{FlowId, Timestamp};
 use huginn_net_db::Label;
+use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
+use super::stored::{exact, time};
 use crate::finding::ToolFinding;
 use crate::limits::{
     MAX_LISTED_PORTS, MAX_TOOL_STACK_PERCENT, MAX_TOOL_TARGETS, MAX_TOOL_TRIES, MAX_TOP_VALUES,
@@ -25,14 +27,15 @@ use crate::limits::{
 ///
 /// assert!(Tools::default().is_empty());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
+    #[serde(deserialize_with = "exact")]
     pub(super) seen: Vec<ToolSeen>,
     pub(super) left_out: u32,
 }
 
 /// A tool and its targets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ToolSeen {
     pub(super) label: Arc<Label>,
     pub(super) syns: u64,
@@ -43,18 +46,20 @@ pub(super) struct ToolSeen {
     pub(super) reported_syns: u64,
     pub(super) ports: PortSet,
     pub(super) hosts: HostSet,
+    #[serde(with = "time")]
     pub(super) first_seen: Timestamp,
+    #[serde(with = "time")]
     pub(super) last_seen: Timestamp,
     /// The last SYN of a scanner.
+    #[serde(skip)]
     pub(super) last: Option<Box<LastSyn>>,
     /// When the scanner is judged, in nanoseconds, if it is to be.
+    #[serde(skip)]
     pub(super) judged_at: Option<u64>,
 }
 
 /// What was reported of a tool.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Reported {
     #[default]
     Nothing,
@@ -297,7 +302,8 @@ fn next_power_of_ten(number: u64) -> u64 {
 }
 
 /// A set of ports: a sorted list of at most 8 KiB, or a bitmap of 8 KiB.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<(u16, u16)>", into = "Vec<(u16, u16)>")]
 pub(crate) enum PortSet {
     List(Vec<u16>),
     Bitmap { words: Box<[u64; 1024]>, len: u32 },
@@ -310,34 +316,6 @@ impl Default for PortSet {
 }
 
 impl PortSet {
-    /// The set of ranges, each with its first and last port; `None` unless they ascend and are disjoint.
-    pub(super) fn from_ranges(ranges: &[(u16, u16)]) -> Option<Self> {
-        let is_ordered = ranges.iter().all(|(first, last)| first <= last)
-            && ranges.iter().zip(ranges.iter().skip(1)).all(|((_, last), (next, _))| last < next);
-        if !is_ordered {
-            return None;
-        }
-        let ports = ranges.iter().map(|(first, last)| u32::from(last.abs_diff(*first)).saturating_add(1));
-        let len = ports.fold(0, u32::saturating_add);
-        if usize::try_from(len).is_ok_and(|len| len <= MAX_LISTED_PORTS) {
-            return Some(Self::List(ranges.iter().flat_map(|(first, last)| *first..=*last).collect()));
-        }
-        let mut words = Box::new([0_u64; 1024]);
-        for (first, last) in ranges {
-            // The first and the last bit of each word.
-            for (word, index) in words.iter_mut().zip(0_u16..).take(usize::from(last / 64).saturating_add(1))
-            {
-                let start = index.saturating_mul(64);
-                if first.saturating_sub(start) > 63 {
-                    continue;
-                }
-                let [begin, end] = [first, last].map(|port| u32::from(port.saturating_sub(start).min(63)));
-                *word |= u64::MAX.wrapping_shr(63_u32.saturating_sub(end)) & u64::MAX.wrapping_shl(begin);
-            }
-        }
-        Some(Self::Bitmap { words, len })
-    }
-
     pub(crate) fn insert(&mut self, port: u16) {
         match self {
             Self::List(ports) => {
@@ -390,8 +368,51 @@ impl PortSet {
     }
 }
 
+impl TryFrom<Vec<(u16, u16)>> for PortSet {
+    type Error = &'static str;
+
+    /// The set of ranges, each with its first and last port.
+    fn try_from(ranges: Vec<(u16, u16)>) -> Result<Self, Self::Error> {
+        let is_ordered = ranges.iter().all(|(first, last)| first <= last)
+            && ranges.iter().zip(ranges.iter().skip(1)).all(|((_, last), (next, _))| last < next);
+        if !is_ordered {
+            return Err("the ports of a tool are not ascending, disjoint ranges");
+        }
+        let ports = ranges.iter().map(|(first, last)| u32::from(last.abs_diff(*first)).saturating_add(1));
+        let len = ports.fold(0, u32::saturating_add);
+        if usize::try_from(len).is_ok_and(|len| len <= MAX_LISTED_PORTS) {
+            return Ok(Self::List(ranges.iter().flat_map(|(first, last)| *first..=*last).collect()));
+        }
+        let mut words = Box::new([0_u64; 1024]);
+        for (first, last) in &ranges {
+            // The first and the last bit of each word.
+            for (word, index) in words.iter_mut().zip(0_u16..).take(usize::from(last / 64).saturating_add(1))
+            {
+                let start = index.saturating_mul(64);
+                if first.saturating_sub(start) > 63 {
+                    continue;
+                }
+                let [begin, end] = [first, last].map(|port| u32::from(port.saturating_sub(start).min(63)));
+                *word |= u64::MAX.wrapping_shr(63_u32.saturating_sub(end)) & u64::MAX.wrapping_shl(begin);
+            }
+        }
+        Ok(Self::Bitmap { words, len })
+    }
+}
+
+impl From<PortSet> for Vec<(u16, u16)> {
+    fn from(ports: PortSet) -> Self {
+        let mut ranges: Self = Vec::new();
+        ports.for_each(|port| match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(port) => *last = port,
+            _ => ranges.push((port, port)),
+        });
+        ranges
+    }
+}
+
 /// A set of addresses, sorted, that says whether it left out some.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HostSet {
     pub(super) listed: Vec<IpAddr>,
     pub(super) has_more: bool,
@@ -463,10 +484,10 @@ mod tests {
         ] {
             let mut wanted = PortSet::default();
             ranges.iter().for_each(|(first, last)| (*first..=*last).for_each(|port| wanted.insert(port)));
-            assert_eq!(PortSet::from_ranges(ranges), Some(wanted));
+            assert_eq!(PortSet::try_from(ranges.to_vec()), Ok(wanted));
         }
         for ranges in [&[(5, 4)][..], &[(1, 5), (5, 6)], &[(7, 8), (1, 2)], &[(0, 65535); 2]] {
-            assert_eq!(PortSet::from_ranges(ranges), None);
+            assert!(PortSet::try_from(ranges.to_vec()).is_err());
         }
     }
 

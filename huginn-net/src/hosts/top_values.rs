@@ -1,19 +1,24 @@
 //! Bounded lists of values with their counts.
 
+use serde::{Deserialize, Serialize};
+
+use super::stored::exact;
 use crate::limits::MAX_TOP_VALUES;
 
 /// The most frequent values, at most eight, with their counts.
 ///
 /// A ninth value evicts the value with the lowest count; among equal counts, the oldest value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct TopValues<T> {
     /// In order of insertion.
+    #[serde(deserialize_with = "exact")]
     pub(super) entries: Vec<Counted<T>>,
     pub(super) left_out: u32,
 }
 
 /// A value and its count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Counted<T> {
     /// The value.

@@ -9,6 +9,7 @@ use huginn_net_db::{ClientMatch, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::{HttpSignature, Request, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
+use serde::{Deserialize, Serialize};
 
 use super::clocks::P0fClock;
 use super::server_header;
@@ -23,7 +24,7 @@ use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostUpdate {
     pub(super) update: Update,
     /// Whether it is the first one of the host in the connection; set only if profiles are enabled.
@@ -65,6 +66,16 @@ impl HostUpdate {
         }
     }
 
+    /// Whether only [`Scope::P0f`](crate::Scope::P0f) has such updates.
+    pub(super) fn is_of_p0f(&self) -> bool {
+        match &self.update {
+            Update::Tcp(update) => update.clock.is_some(),
+            Update::Http(update) => update.counts,
+            Update::Timestamp(..) => true,
+            _ => false,
+        }
+    }
+
     /// The name that a hello or a request asks for.
     pub(super) fn name(&self) -> Option<&[u8]> {
         match &self.update {
@@ -97,13 +108,14 @@ impl From<Update> for HostUpdate {
 }
 
 /// The kinds of updates.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Update {
     /// A SYN or SYN+ACK.
     Tcp(TcpUpdate),
     /// A measured clock.
     Clock(Clock),
     /// A timestamp that p0f evaluates.
+    #[serde(skip)]
     Timestamp(ClockReading, P0fClock),
     /// The head of a request or response.
     Http(Box<HttpUpdate>),
@@ -125,18 +137,20 @@ pub(crate) enum Update {
 }
 
 /// A SYN or SYN+ACK, and its match.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TcpUpdate {
     pub(crate) signature: TcpSignature,
+    #[serde(skip)]
     pub(crate) matched: Option<TcpMatch>,
     /// The clocks of the connection; present only in the scope of p0f.
+    #[serde(skip)]
     pub(crate) clock: Option<P0fClock>,
     /// The initial sequence number.
     pub(crate) isn: u32,
 }
 
 /// The label of the sender of a head.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SoftwareMatch {
     pub(crate) label: Arc<Label>,
     /// What the User-Agent or Server header says about the software.
@@ -144,7 +158,7 @@ pub(crate) struct SoftwareMatch {
 }
 
 /// The head of a request or response, and its match.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct HttpUpdate {
     pub(crate) role: Role,
     /// Whether a proxy forwarded the head; set if `counts`, and for profiles.
@@ -170,7 +184,7 @@ pub(crate) struct HttpUpdate {
 }
 
 /// What a ClientHello or a request says of its client and its server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RequestFacts {
     /// The server name or Host header, in lower case and without port, at most 255 bytes.
     pub(crate) name: Option<Box<[u8]>>,
@@ -323,7 +337,7 @@ pub(crate) fn p0f_language_of(signature: &HttpSignature) -> Option<Cow<'static, 
 }
 
 /// A ClientHello.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TlsUpdate {
     pub(crate) ja4: Ja4,
     pub(crate) transport: Transport,

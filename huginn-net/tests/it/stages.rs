@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, JsonHost, SavedHostRecord};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, JsonHost};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
@@ -85,7 +85,7 @@ fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
         assert_eq!(record.host(), update.subject_addr());
         let stored = serde_json::to_string(&record).unwrap();
         let read: HostUpdateRecord = serde_json::from_str(&stored).unwrap();
-        assert_eq!(read, record);
+        assert_eq!(serde_json::to_string(&read).unwrap(), stored);
         let update = read.into_event(&database).unwrap();
         hosts.on_update(update, &mut |event| events.push(line(&event)));
     }
@@ -113,8 +113,7 @@ fn restarted(hosts: &Hosts, change: impl Fn(String) -> String) -> Hosts {
     let mut next = observers().host_table();
     for id in hosts.ids_by_age() {
         let Some(saved) = hosts.saved(id) else { continue };
-        let record = SavedHostRecord::new(&saved);
-        let stored = change(serde_json::to_string(&record).unwrap());
+        let stored = change(serde_json::to_string(&saved).unwrap());
         next.restore(serde_json::from_str(&stored).unwrap(), &database).unwrap();
     }
     next
@@ -190,10 +189,9 @@ fn record_of_impossible_clock_is_refused() {
     let mut clocks = 0;
     for update in &shard(&path, 0, NonZeroU32::MIN).updates {
         let mut record = serde_json::to_value(HostUpdateRecord::new(update).unwrap()).unwrap();
-        let Some(ticks) = record.pointer_mut("/update/Clock/ticks") else { continue };
+        let Some(ticks) = record.pointer_mut("/update/update/Clock/ticks") else { continue };
         *ticks = 0.into();
-        let record: HostUpdateRecord = serde_json::from_value(record).unwrap();
-        assert!(record.into_event(&Database::builtin()).is_err());
+        assert!(serde_json::from_value::<HostUpdateRecord>(record).is_err());
         clocks += 1;
     }
     assert!(clocks > 0);

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
 use huginn_net::core::HexDigits;
-use huginn_net::hosts::{Baseline, HostRecordError, Hosts, SavedHost, SavedHostRecord};
+use huginn_net::hosts::{Baseline, HostRecordError, Hosts, SavedHost};
 use huginn_net::{Database, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
 /// Maximum size of the hosts of a file of `live --state`, in bytes: the rest is for the baseline, the header and the end.
 const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES;
 
-/// The version of the format. A change of the records of hosts changes it, too.
+/// The version of the format. A change of the stored hosts changes it, too.
 const VERSION: u32 = 1;
 
 /// Why a state cannot be read.
@@ -121,7 +121,7 @@ impl<W: Write> StateWriter<W> {
 
     /// Writes a host, unless the hosts of the file are too long then: hostile texts have up to six characters a byte.
     pub(super) fn add(&mut self, host: &SavedHost) -> io::Result<()> {
-        self.set_line(&SavedHostRecord::new(host))?;
+        self.set_line(host)?;
         let len = self.line.len() as u64;
         match self.rest.checked_sub(len).filter(|_| len <= MAX_STATE_LINE_BYTES) {
             Some(rest) => {
@@ -246,8 +246,8 @@ pub(super) fn restore(
             }
             continue;
         }
-        let record: SavedHostRecord = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
-        match hosts.restore(record, database) {
+        let saved: SavedHost = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
+        match hosts.restore(saved, database) {
             Ok(()) => content.hosts = content.hosts.saturating_add(1),
             Err(error) => {
                 let (count, first) = content.left_out.take().unwrap_or((0, error));

@@ -17,7 +17,7 @@ pub struct ContradictionNotice {
 /// A client that is not the software that it claims to be.
 ///
 /// [`Display`] is a sentence: `User-Agent says Chromium 131 on Windows; the headers lack Sec-Fetch`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct ImitationNotice {
     /// The claim: `User-Agent says Chromium 131 on Windows`, or `TLS imitates Chromium`.

@@ -42,7 +42,7 @@ pub struct C2CertificateNotice {
 }
 
 /// The names of a certificate, as RFC 4514 writes them, at most 200 bytes of each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct CertificateNames {
     /// The subject.
@@ -51,60 +51,43 @@ pub struct CertificateNames {
     pub issuer: Box<str>,
 }
 
-/// Declares the marks of servers, each with its bit, name and meaning.
-macro_rules! server_marks {
-    ($($(#[doc = $doc:literal])+ $mark:ident: $name:literal, $meaning:literal;)+) => {
-        /// What is unusual about a TLS server without a name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum ServerMark {
-            $($(#[doc = $doc])+ $mark,)+
-        }
-
-        impl ServerMark {
-            const ALL: [Self; [$($name),+].len()] = [$(Self::$mark),+];
-
-            /// The name in events.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$mark => $name,)+
-                }
-            }
-        }
-
-        impl Display for ServerMark {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    $(Self::$mark => $meaning,)+
-                })
-            }
-        }
-    };
+huginn_net_core::table_enum! {
+    /// What is unusual about a TLS server without a name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum ServerMark {
+        /// No TLS service has the port.
+        Port: "port", "port without a TLS service";
+        /// The certificate is self-issued, or its issuer is not a public authority.
+        Issuer: "private_issuer", "private issuer";
+        /// The names of the certificate are those that an example or an installer leaves.
+        Placeholder: "placeholder", "names of an example";
+        /// The certificate is that of an authority.
+        Authority: "authority", "certificate of an authority";
+        /// The key is RSA of at most 1,024 bits, years after public authorities stopped signing them.
+        Key: "weak_key", "RSA of 1024 bits or less";
+        /// The certificate is valid for ten years or longer.
+        Validity: "long_validity", "valid for ten years or longer";
+        /// The server selects TLS 1.0 or SSL 3.0, years after browsers dropped them.
+        Version: "old_version", "TLS 1.0 or older";
+        /// Other connections of the client are those of a browser, and this one is not.
+        Client: "client", "other fingerprint than the browser of the client";
+        /// The client contacts the server at regular intervals.
+        Regular: "regular", "regular intervals";
+    }
+    /// The name in events.
+    pub fn name -> &'static str = 0;
+    fn meaning -> &'static str = 1;
 }
 
-server_marks! {
-    /// No TLS service has the port.
-    Port: "port", "port without a TLS service";
-    /// The certificate is self-issued, or its issuer is not a public authority.
-    Issuer: "private_issuer", "private issuer";
-    /// The names of the certificate are those that an example or an installer leaves.
-    Placeholder: "placeholder", "names of an example";
-    /// The certificate is that of an authority.
-    Authority: "authority", "certificate of an authority";
-    /// The key is RSA of at most 1,024 bits, years after public authorities stopped signing them.
-    Key: "weak_key", "RSA of 1024 bits or less";
-    /// The certificate is valid for ten years or longer.
-    Validity: "long_validity", "valid for ten years or longer";
-    /// The server selects TLS 1.0 or SSL 3.0, years after browsers dropped them.
-    Version: "old_version", "TLS 1.0 or older";
-    /// Other connections of the client are those of a browser, and this one is not.
-    Client: "client", "other fingerprint than the browser of the client";
-    /// The client contacts the server at regular intervals.
-    Regular: "regular", "regular intervals";
+impl Display for ServerMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.meaning())
+    }
 }
 
 /// A set of [marks](ServerMark).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerMarks(u16);
 
 impl ServerMarks {
@@ -118,16 +101,13 @@ impl ServerMarks {
         ServerMark::ALL.into_iter().filter(move |mark| self.has(*mark))
     }
 
+    /// The marks of both sets.
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub(crate) const fn of(mark: ServerMark) -> Self {
         Self(1 << mark as u8)
-    }
-
-    pub(crate) const fn bits(self) -> u16 {
-        self.0
-    }
-
-    pub(crate) const fn from_bits(bits: u16) -> Self {
-        Self(bits)
     }
 
     pub(crate) fn add(&mut self, mark: ServerMark, is_set: bool) {

@@ -164,7 +164,7 @@ impl Servers {
         let secs = i64::try_from(event.ts.as_secs()).unwrap_or(i64::MAX);
         pair.marks.add(ServerMark::Version, facts.is_old && secs >= FIRST_OLD_VERSION_SECS);
         if let Some(CertificateFacts { marks, is_explained, names, .. }) = &facts.certificate {
-            pair.marks = ServerMarks::from_bits(pair.marks.bits() | marks.bits());
+            pair.marks = pair.marks.with(*marks);
             pair.is_explained |= is_explained;
             pair.certificate = Some(names.clone());
             let heap_bytes = pair.heap_bytes();

@@ -1,7 +1,4 @@
-//! Hosts in a form that serde stores, so that the table survives a restart.
-
-mod host;
-mod profile;
+//! Copies of hosts, so that the table survives a restart.
 
 use std::net::IpAddr;
 
@@ -9,52 +6,27 @@ use huginn_net_core::{PacketClock, Timestamp};
 use huginn_net_db::Database;
 use serde::{Deserialize, Serialize};
 
-use self::host::HostBody;
-use super::records::HostRecordError;
-use super::{Host, HostId, HostKey, Hosts};
+use super::restore::{HostRecordError, Known, Restore};
+use super::stored::is_default;
+use super::{Host, HostId, Hosts};
 use crate::Scope;
 
-/// A copy of a host, with its profile and what later packets are compared with; see [`Hosts::saved`].
-#[derive(Clone, Debug)]
+/// A copy of a host, with its profile and what later packets are compared with; see [`Hosts::saved`] and [`Hosts::restore`].
+///
+/// Serde stores names of the database as text: a table with a newer database takes the label with the same text. Matches of signatures
+/// follow from the database. Only the same version of this crate reads what it stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SavedHost {
-    key: HostKey,
+    ip: IpAddr,
+    #[serde(default, skip_serializing_if = "is_default")]
+    tunnel_key: u64,
     /// Time of the last update, in nanoseconds since the Unix epoch.
     idle_since: u64,
     host: Host,
 }
 
-/// A [`SavedHost`] in a form that serde stores and reads; [`Hosts::restore`] takes it.
-///
-/// Names of the database are stored as text: a table with a newer database takes the label with the same text. Matches of signatures
-/// follow from the database. Only the same version of this crate reads what it stored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SavedHostRecord {
-    ip: IpAddr,
-    #[serde(default, skip_serializing_if = "is_default")]
-    tunnel_key: u64,
-    idle_since: u64,
-    host: HostBody,
-}
-
-/// Whether a field need not be stored.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-/// Something that a record holds as another type.
-trait Stored<T>: Sized {
-    fn store(value: &T) -> Self;
-    fn load(self, database: &Database) -> Result<T, HostRecordError>;
-}
-
-impl SavedHostRecord {
-    /// Creates the record of a host.
-    pub fn new(saved: &SavedHost) -> Self {
-        let (ip, tunnel_key) = saved.key;
-        Self { ip, tunnel_key, idle_since: saved.idle_since, host: HostBody::new(&saved.host) }
-    }
-
+impl SavedHost {
     /// Time of the last update of the host, in nanoseconds since the Unix epoch.
     pub fn idle_since(&self) -> u64 {
         self.idle_since
@@ -130,17 +102,18 @@ impl Hosts {
             // p0f takes every timestamp for the time, and restored hosts have that of their packets until the first update.
             _ => last_seen.as_nanos(),
         };
-        Some(SavedHost { key: id.0, idle_since, host: host.clone() })
+        let (ip, tunnel_key) = id.0;
+        Some(SavedHost { ip, tunnel_key, idle_since, host: host.clone() })
     }
 
     /// Adds a host of an earlier table, before the first update of this one. The first update ends hosts whose idle timeout has passed
     /// since, however long no packet was analysed.
     ///
     /// # Errors
-    /// [`HostRecordError`] if the database lacks a name of the host, or if the record is invalid.
-    pub fn restore(&mut self, record: SavedHostRecord, database: &Database) -> Result<(), HostRecordError> {
-        let SavedHostRecord { ip, tunnel_key, idle_since, host } = record;
-        let mut host = host.read(database, self.scope)?;
+    /// [`HostRecordError`] if the database lacks a name of the host.
+    pub fn restore(&mut self, saved: SavedHost, database: &Database) -> Result<(), HostRecordError> {
+        let SavedHost { ip, tunnel_key, idle_since, mut host } = saved;
+        host.restore(Known { database, scope: self.scope })?;
         if !self.profiles {
             host.profile = None;
         }
