@@ -13,8 +13,7 @@ use super::{
     Activity, AlikeServers, Claim, Contact, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen,
     Statement, SystemSeen, TlsClientSeen, Verdict,
 };
-use crate::json;
-use crate::record::describe::records;
+use crate::record::describe::{self, records};
 use crate::record::{FieldInfo, Ip, LabelRecord, Text, ToolRecord, VERSION};
 
 records! {
@@ -492,7 +491,7 @@ pub struct JsonHost<'a> {
 impl JsonHost<'_> {
     /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        json::append(out, &HostRecord::new(self.host, self.file));
+        describe::append(out, &HostRecord::new(self.host, self.file));
     }
 }
 

@@ -10,6 +10,12 @@ pub(crate) fn write_number(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
+/// Appends a number with the shortest digits that round-trip; null if it is not finite.
+pub(crate) fn write_float(out: &mut Vec<u8>, number: f64) {
+    // Writing to memory does not fail.
+    let _ = if number.is_finite() { write!(Buffer(out), "{number}") } else { write!(Buffer(out), "null") };
+}
+
 /// Appends a text that may need escapes.
 #[inline]
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
@@ -69,4 +75,10 @@ impl Write for Buffer<'_> {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())
     }
+}
+
+/// Whether a value of JSON is absent: null, or an empty list.
+#[inline(always)]
+pub(crate) fn is_absent(json: Option<&[u8]>) -> bool {
+    matches!(json, Some(b"null" | b"[]"))
 }

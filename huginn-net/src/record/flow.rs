@@ -65,7 +65,7 @@ impl Value for Ip {
     }
 
     #[inline]
-    fn write_json(&self, out: &mut Vec<u8>) {
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
         json::write_plain(out, IpText::new(self.0).as_bytes());
     }
 }
@@ -78,7 +78,7 @@ impl Value for CommunityId {
     }
 
     #[inline]
-    fn write_json(&self, out: &mut Vec<u8>) {
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
         json::write_plain(out, &self.text());
     }
 }

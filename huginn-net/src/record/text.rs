@@ -55,7 +55,7 @@ impl RecordValue for Text<'_> {
         }
     }
 
-    fn write_json(&self, out: &mut Vec<u8>) {
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
         match &self.0 {
             Value::Plain(text) => json::write_plain(out, text.as_bytes()),
             Value::Md5(digits) => json::write_plain(out, digits),

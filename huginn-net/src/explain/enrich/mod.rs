@@ -29,7 +29,7 @@ use self::columns::{Columns, OpenQuote};
 use self::counts::Counts;
 use self::json::Paths;
 use self::names::{LineValues, Names};
-use crate::json::append;
+use crate::json::write_text;
 use crate::{ClientDatabase, Database};
 
 /// Every line with a fingerprint has one of these texts.
@@ -265,7 +265,7 @@ impl<'d> Enricher<'d> {
         }
         if let Some(contradiction) = self.names.contradiction(&values) {
             out.extend_from_slice(b",\"contradiction\":");
-            append(out, &contradiction);
+            write_text(out, &contradiction);
         }
         out.extend_from_slice(b"}}");
         out.extend_from_slice(end);

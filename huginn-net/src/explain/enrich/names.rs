@@ -9,9 +9,10 @@ use huginn_net_db::{ClientMatch, Software};
 use huginn_net_tls::Ja3Hash;
 
 use crate::clients::{ClientValue, ClientValueKind};
-use crate::json::append;
+use crate::json::write_text;
 use crate::limits::MAX_KEPT_NAMES;
 use crate::record::SoftwareRecord;
+use crate::record::describe::append;
 use crate::{ClientDatabase, Database};
 
 /// The kind of a value of a line.
@@ -85,7 +86,7 @@ impl Name {
         let variant = found.variant.as_ref().map(ToString::to_string).unwrap_or_default();
         let (kind, software) = (found.kind.name(), Arc::clone(&found.software));
         let mut json = b"\"name\":".to_vec();
-        append(&mut json, &name);
+        write_text(&mut json, &name);
         json.extend_from_slice(b",\"software\":");
         append(&mut json, &SoftwareRecord::from(found));
         Self { json, name, kind, variant, software, is_tls }

@@ -9,7 +9,7 @@ use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::Ja4;
 use serde::ser::{Serialize, SerializeStruct};
 
-pub(crate) use self::object::{JsonFields, write_object, write_record};
+pub(crate) use self::object::{JsonFields, append, append_present, write_object, write_record};
 use crate::json;
 
 /// A field of a record.
@@ -124,8 +124,8 @@ pub(crate) trait Value: Serialize {
     /// Passes the value to a visitor.
     fn visit<V: ValueVisitor>(&self, visitor: &mut V);
 
-    /// Appends the value as JSON (RFC 8259).
-    fn write_json(&self, out: &mut Vec<u8>);
+    /// Appends the value as JSON (RFC 8259). `SPARSE` leaves out the fields of objects that are null or empty lists.
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>);
 }
 
 impl<T: Value> Value for Option<T> {
@@ -142,9 +142,9 @@ impl<T: Value> Value for Option<T> {
     }
 
     #[inline]
-    fn write_json(&self, out: &mut Vec<u8>) {
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
         match self {
-            Some(value) => value.write_json(out),
+            Some(value) => value.write_json::<SPARSE>(out),
             None => out.extend_from_slice(b"null"),
         }
     }
@@ -157,8 +157,8 @@ impl<T: Value> Value for Vec<T> {
         visit_list(self, visitor);
     }
 
-    fn write_json(&self, out: &mut Vec<u8>) {
-        object::write_list(out, self);
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
+        object::write_list::<_, SPARSE>(out, self);
     }
 }
 
@@ -169,8 +169,8 @@ impl Value for [u8; 4] {
         visit_list(self, visitor);
     }
 
-    fn write_json(&self, out: &mut Vec<u8>) {
-        object::write_list(out, self);
+    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
+        object::write_list::<_, SPARSE>(out, self);
     }
 }
 
@@ -196,7 +196,7 @@ macro_rules! impl_value {
             }
 
             #[inline]
-            fn write_json(&self, $out: &mut Vec<u8>) {
+            fn write_json<const SPARSE: bool>(&self, $out: &mut Vec<u8>) {
                 let $this = self;
                 $write
             }
@@ -215,7 +215,9 @@ impl_value! {
         |out| json::write_number(out, *value);
     u64: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer(*value),
         |out| json::write_number(out, *value);
-    f64: ValueType::Float, |visitor, value| visitor.float(*value), |out| json::append(out, value);
+    f64: ValueType::Float, |visitor, value| visitor.float(*value), |out| json::write_float(out, *value);
+    &str: ValueType::Text, |visitor, text| visitor.text(text), |out| json::write_text(out, text);
+    String: ValueType::Text, |visitor, text| visitor.text(text), |out| json::write_text(out, text);
     Timestamp: ValueType::Time, |visitor, time| visitor.time(*time),
         |out| json::write_plain(out, time.text().as_ref());
     Side: ValueType::Text, |visitor, side| visitor.text(side.name()),
@@ -439,8 +441,8 @@ macro_rules! records {
             }
 
             #[inline]
-            fn write_json(&self, out: &mut Vec<u8>) {
-                $crate::record::describe::write_record(out, self);
+            fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
+                $crate::record::describe::write_record::<SPARSE>(out, self);
             }
         }
 

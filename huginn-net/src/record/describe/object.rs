@@ -3,9 +3,11 @@
 use std::convert::Infallible;
 
 use super::{FieldName, Fields, Object, Omit, Value};
+use crate::json::is_absent;
 
-/// The fields of an object at the end of a buffer. Each begins with a comma; [`write_object`] replaces the first one.
-pub(crate) struct JsonFields<'a> {
+/// The fields of an object at the end of a buffer. Each begins with a comma; [`write_object`] replaces the first one. `SPARSE` leaves
+/// absent fields out.
+pub(crate) struct JsonFields<'a, const SPARSE: bool = false> {
     out: &'a mut Vec<u8>,
 }
 
@@ -21,14 +23,19 @@ impl<'a> JsonFields<'a> {
     }
 }
 
-impl Object for JsonFields<'_> {
+impl<const SPARSE: bool> Object for JsonFields<'_, SPARSE> {
     type Error = Infallible;
 
     // Inlined, so that the name is a copy of known length.
     #[inline(always)]
     fn add<T: Value>(&mut self, name: FieldName, value: &T) -> Result<(), Infallible> {
+        let before = self.out.len();
         self.out.extend_from_slice(name.in_json().as_bytes());
-        value.write_json(self.out);
+        let start = self.out.len();
+        value.write_json::<SPARSE>(self.out);
+        if SPARSE && is_absent(self.out.get(start..)) {
+            self.out.truncate(before);
+        }
         Ok(())
     }
 
@@ -40,9 +47,9 @@ impl Object for JsonFields<'_> {
 
 /// Appends an object whose fields a function adds.
 #[inline(always)]
-pub(crate) fn write_object(
+pub(crate) fn write_object<const SPARSE: bool>(
     out: &mut Vec<u8>,
-    add_fields: impl FnOnce(&mut JsonFields<'_>) -> Result<(), Infallible>,
+    add_fields: impl FnOnce(&mut JsonFields<'_, SPARSE>) -> Result<(), Infallible>,
 ) {
     let start = out.len();
     let Ok(()) = add_fields(&mut JsonFields { out });
@@ -55,19 +62,31 @@ pub(crate) fn write_object(
 
 /// Appends a record.
 #[inline]
-pub(crate) fn write_record(out: &mut Vec<u8>, record: &impl Fields) {
-    write_object(out, |fields| record.add_to(fields));
+pub(crate) fn write_record<const SPARSE: bool>(out: &mut Vec<u8>, record: &impl Fields) {
+    write_object::<SPARSE>(out, |fields| record.add_to(fields));
+}
+
+/// Appends a value.
+#[inline]
+pub(crate) fn append(out: &mut Vec<u8>, value: &impl Value) {
+    value.write_json::<false>(out);
+}
+
+/// Appends a value without the fields of its objects that are [absent](is_absent).
+#[inline]
+pub(crate) fn append_present(out: &mut Vec<u8>, value: &impl Value) {
+    value.write_json::<true>(out);
 }
 
 /// Appends a list.
 #[inline]
-pub(crate) fn write_list<T: Value>(out: &mut Vec<u8>, values: &[T]) {
+pub(crate) fn write_list<T: Value, const SPARSE: bool>(out: &mut Vec<u8>, values: &[T]) {
     out.push(b'[');
     if let Some((first, others)) = values.split_first() {
-        first.write_json(out);
+        first.write_json::<SPARSE>(out);
         for value in others {
             out.push(b',');
-            value.write_json(out);
+            value.write_json::<SPARSE>(out);
         }
     }
     out.push(b']');

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use super::values::{number, text};
 use crate::alert::{Alert, Severity};
 use crate::finding::TrafficNoticeKind;
-use crate::record::Ip;
-use crate::{Event, Finding, json};
+use crate::record::{Ip, describe};
+use crate::{Event, Finding};
 
 /// OCSF's number of the class Detection Finding, before that of an activity.
 const OCSF_TYPE: u32 = 200_400;
@@ -18,7 +18,7 @@ pub(super) fn kind(event: &Event, out: &mut Vec<u8>) -> bool {
 /// The kind as the only element of a list.
 pub(super) fn kinds(event: &Event, out: &mut Vec<u8>) -> bool {
     Alert::of(event).is_some_and(|alert| {
-        json::append(out, &[alert.kind().name()]);
+        describe::append(out, &vec![alert.kind().name()]);
         true
     })
 }
@@ -61,7 +61,7 @@ pub(super) fn peer(event: &Event, out: &mut Vec<u8>) -> bool {
 }
 
 fn append_ip(address: SocketAddr, out: &mut Vec<u8>) -> bool {
-    json::append(out, &Ip(address.ip()));
+    describe::append(out, &Ip(address.ip()));
     true
 }
 

@@ -5,7 +5,8 @@ use huginn_net_tls::{AlternativeName, Certificate, CertificateFields};
 
 use super::values::text;
 use crate::finding::TlsCertificatesFinding;
-use crate::{Event, Finding, Side, json};
+use crate::record::describe;
+use crate::{Event, Finding, Side};
 
 /// The sides, as parameters of the values.
 pub(super) const CLIENT: bool = false;
@@ -140,16 +141,16 @@ pub(super) fn names<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool 
     let Some(names) = fields::<SIDE>(event).and_then(|fields| fields.alternative_names.as_ref()) else {
         return false;
     };
-    let texts = names.names.iter().map(AlternativeName::to_string).collect::<Vec<_>>();
-    let fitting = event.kind.text_limit().fitting(texts.iter().map(String::len));
-    json::append(out, &texts.get(..fitting).unwrap_or_default());
+    let mut texts = names.names.iter().map(AlternativeName::to_string).collect::<Vec<_>>();
+    texts.truncate(event.kind.text_limit().fitting(texts.iter().map(String::len)));
+    describe::append(out, &texts);
     true
 }
 
 pub(super) fn common_name<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
     let name = fields::<SIDE>(event).and_then(|fields| fields.common_name.as_deref());
     name.is_some_and(|name| {
-        json::append(out, &[event.kind.text_limit().cut_str(name).0].as_slice());
+        describe::append(out, &vec![event.kind.text_limit().cut_str(name).0]);
         true
     })
 }
@@ -176,7 +177,7 @@ pub(super) fn version<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> boo
 pub(super) fn fingerprints<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
     let Some(sent) = sent::<SIDE>(event) else { return false };
     let digests = sent.certificates.certificates.iter().map(|found| HexDigits(found.sha256()).to_string());
-    json::append(out, &digests.collect::<Vec<_>>());
+    describe::append(out, &digests.collect::<Vec<_>>());
     true
 }
 

@@ -10,7 +10,7 @@ use huginn_net_tls::Version;
 use sha1::{Digest, Sha1};
 
 use crate::finding::Connection;
-use crate::record::{CommunityId, Ip};
+use crate::record::{CommunityId, Ip, describe};
 use crate::{Event, Finding, Label, Side, json};
 
 /// Bits of a flow number: JSON readers keep them in a double.
@@ -21,12 +21,12 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const UID_DIGITS: usize = 17;
 
 pub(super) fn number(out: &mut Vec<u8>, value: impl itoa::Integer) -> bool {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    json::write_number(out, value);
     true
 }
 
 pub(super) fn text(out: &mut Vec<u8>, value: &str) -> bool {
-    json::append(out, &value);
+    json::write_text(out, value);
     true
 }
 
@@ -68,7 +68,7 @@ impl Deref for HashedFlow<'_> {
 }
 
 pub(super) fn client_ip(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
-    json::append(out, &Ip(flow.client.ip()));
+    describe::append(out, &Ip(flow.client.ip()));
 }
 
 pub(super) fn client_port(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
@@ -76,7 +76,7 @@ pub(super) fn client_port(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
 }
 
 pub(super) fn server_ip(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
-    json::append(out, &Ip(flow.server.ip()));
+    describe::append(out, &Ip(flow.server.ip()));
 }
 
 pub(super) fn server_port(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
@@ -84,7 +84,7 @@ pub(super) fn server_port(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
 }
 
 pub(super) fn community_id(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
-    json::append(out, &flow.community_id);
+    describe::append(out, &flow.community_id);
 }
 
 pub(super) fn transport(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
@@ -117,7 +117,7 @@ pub(super) fn tunnel(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     if layers.is_empty() {
         out.extend_from_slice(b"null");
     } else {
-        json::append(out, &layers);
+        describe::append(out, &layers);
     }
 }
 
@@ -355,7 +355,7 @@ pub(super) fn host_ip(event: &Event, out: &mut Vec<u8>) -> bool {
         Side::Server => event.flow.server,
     };
     out.push(b'[');
-    json::append(out, &Ip(host.ip()));
+    describe::append(out, &Ip(host.ip()));
     out.push(b']');
     true
 }

@@ -12,7 +12,7 @@ use super::table::Form;
 use super::values::HashedFlow;
 use super::{EventFormat, FormattedEvent};
 use crate::record::EventKind;
-use crate::record::describe::{FieldName, Object, Omit, Value};
+use crate::record::describe::{self, FieldName, Object, Omit, Value};
 use crate::record::event::add_event;
 use crate::{Event, Finding, json};
 
@@ -200,7 +200,7 @@ impl<O: FieldOutput> Object for EventFields<'_, '_, O> {
             Form::Text(_) | Form::TextOf(_) => {
                 let buffer = self.output.value_buffer();
                 buffer.clear();
-                json::append(buffer, value);
+                describe::append(buffer, value);
                 let changed = str::from_utf8(buffer).ok().and_then(|value| match target.form {
                     Form::Text(change) => change(value),
                     Form::TextOf(change) => change(value, self.event),
@@ -214,7 +214,7 @@ impl<O: FieldOutput> Object for EventFields<'_, '_, O> {
                 }
             }
             _ => self.output.add_field(number, target, |out| {
-                json::append_present(out, value);
+                describe::append_present(out, value);
                 true
             }),
         }

@@ -34,7 +34,7 @@ impl JsonEvent<'_> {
     #[inline]
     fn write(&self, interface: Option<&str>, out: &mut Vec<u8>) {
         let Self { event, file } = *self;
-        write_object(out, |object| {
+        write_object::<false>(out, |object| {
             add_event(event, file, interface, object, |object| flow::add(object, &event.flow))
         });
     }

@@ -77,7 +77,7 @@ impl Row {
     pub(super) fn add_named(&mut self, log: ZeekLog, column: &str, text: &str) {
         if let Some(column) = LogColumns::get(log).find(column) {
             self.add(column, |out| {
-                json::append(out, &text);
+                json::write_text(out, text);
                 true
             });
         }

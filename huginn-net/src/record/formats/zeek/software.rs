@@ -10,10 +10,9 @@ use huginn_net_core::Side;
 use super::columns::{LogColumns, ZeekType};
 use super::row::Row;
 use super::{ZeekForm, ZeekLog};
-use crate::json;
 use crate::limits::MAX_SOFTWARE_ROWS;
-use crate::record::Ip;
 use crate::record::formats::values::{time_zeek, wire_text};
+use crate::record::{Ip, describe};
 use crate::{Event, Finding};
 
 /// The columns, as in Zeek.
@@ -167,22 +166,22 @@ impl Software {
             }
         };
         add("ts", &|out| _ = time_zeek(event, out));
-        add("host", &|out| json::append(out, &Ip(host.ip())));
+        add("host", &|out| describe::append(out, &Ip(host.ip())));
         if self.has_port() {
-            add("host_p", &|out| json::append(out, &host.port()));
+            add("host_p", &|out| describe::append(out, &host.port()));
         }
-        add("software_type", &|out| json::append(out, &self.software_type));
+        add("software_type", &|out| describe::append(out, &self.software_type));
         if let Some(name) = &self.name {
-            add("name", &|out| json::append(out, name));
+            add("name", &|out| describe::append(out, name));
         }
         let names = ["version.major", "version.minor", "version.minor2", "version.minor3"];
         for (name, number) in names.iter().zip(&self.version.numbers) {
-            add(name, &|out| json::append(out, number));
+            add(name, &|out| describe::append(out, number));
         }
         if let Some(addl) = &self.version.addl {
-            add("version.addl", &|out| json::append(out, addl));
+            add("version.addl", &|out| describe::append(out, addl));
         }
-        add("unparsed_version", &|out| json::append(out, &self.unparsed));
+        add("unparsed_version", &|out| describe::append(out, &self.unparsed));
         row
     }
 }
