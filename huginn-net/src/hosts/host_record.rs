@@ -28,7 +28,6 @@ records! {
         /// Address of the host
         ip: Ip,
         /// VLAN tags and tunnels around its packets, the outermost first
-        #[serde(default)]
         tunnel[omitted]: Vec<Text<'a>>,
         /// Capture file, if several are read
         file[omitted]: Option<Text<'a>>,
@@ -69,7 +68,7 @@ records! {
         /// Number of observations that these lists leave out
         left_out: u32,
         /// Peers by descending number of connections: the most used and the rarest ones
-        peers: Vec<PeerRecord<'a>>,
+        peers: Vec<PeerRecord>,
         /// Number of connections with peers that `peers` leaves out
         peers_left_out: u32,
         /// Names that the host asked for, or was asked for, by descending count: the most used and the rarest ones
@@ -197,11 +196,11 @@ records! {
     }
 
     /// A peer of a host.
-    pub struct PeerRecord<'a> {
+    pub struct PeerRecord {
         /// Address of the peer
         ip: Ip,
         /// Role of the host: `client` or `server`
-        role: Text<'a>,
+        role: Side,
         /// Number of connections
         count: u32,
         /// Whether there may be more: earlier ones were left out
@@ -213,7 +212,7 @@ records! {
         /// The name, in lower case
         name: Text<'a>,
         /// Role of the host: `client` or `server`
-        role: Text<'a>,
+        role: Side,
         /// Number of hellos and requests
         count: u32,
         /// Whether there may be more: earlier ones were left out
@@ -410,24 +409,17 @@ impl<'a> From<&'a Counted<TlsClientSeen>> for TlsClientSeenRecord<'a> {
     }
 }
 
-const fn role_name(role: Side) -> &'static str {
-    match role {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
-}
-
-impl From<&Contact<IpAddr>> for PeerRecord<'_> {
+impl From<&Contact<IpAddr>> for PeerRecord {
     fn from(peer: &Contact<IpAddr>) -> Self {
         let Contact { value, role, count, is_at_least } = peer;
-        Self { ip: Ip(*value), role: role_name(*role).into(), count: *count, at_least: *is_at_least }
+        Self { ip: Ip(*value), role: *role, count: *count, at_least: *is_at_least }
     }
 }
 
 impl<'a> From<&'a Contact<Box<[u8]>>> for NameRecord<'a> {
     fn from(name: &'a Contact<Box<[u8]>>) -> Self {
         let Contact { value, role, count, is_at_least } = name;
-        Self { name: Text::wire(value), role: role_name(*role).into(), count: *count, at_least: *is_at_least }
+        Self { name: Text::wire(value), role: *role, count: *count, at_least: *is_at_least }
     }
 }
 

@@ -27,7 +27,6 @@ records! {
         /// Server of the connection
         server: EndpointRecord,
         /// VLAN tags and tunnels around the packets, the outermost first
-        #[serde(default)]
         tunnel[omitted]: Vec<Text<'a>>,
         /// Community ID of the flow, version 1
         community_id: CommunityId,

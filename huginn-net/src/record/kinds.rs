@@ -79,6 +79,7 @@ records! {
     }
 
     /// `finding`: what several connections show, or two contents for the same bytes.
+    #[derive(Default)]
     pub struct FindingRecord<'a> in "finding_" {
         /// Kind of the finding, as docs/findings.md lists them
         finding in "finding": Text<'a>,
@@ -117,7 +118,6 @@ records! {
         /// C2 program whose default certificate the server has
         program[omitted]: Option<Text<'a>>,
         /// What is unusual about a server: `port`, `private_issuer` and others, as docs/findings.md lists them
-        #[serde(default)]
         marks[omitted]: Vec<Text<'a>>,
         /// Subject of the certificate of a server
         certificate_subject[omitted]: Option<Text<'a>>,
@@ -134,7 +134,6 @@ records! {
         /// Names of the files of this baseline
         baseline[omitted]: Option<Text<'a>>,
         /// Numbers of the first packets that show it, at most eight
-        #[serde(default)]
         packets[omitted]: Vec<u64>,
         /// Section of the documentation that explains the kind
         page: Text<'a>,
@@ -241,10 +240,10 @@ records! {
         /// HTTP/3 fingerprint: settings and pseudo-header fields
         http3[omitted] in "http3": Option<Text<'a>>,
         /// Software with this fingerprint; null without a match
-        #[serde(default, deserialize_with = "present")]
+        #[serde(deserialize_with = "present")]
         software[omitted] in "software": Option<Option<SoftwareRecord<'a>>>,
         /// Entries of the watch lists for the values of the event; null if there are none
-        #[serde(default, deserialize_with = "present")]
+        #[serde(deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
@@ -327,7 +326,7 @@ records! {
         /// Software with this fingerprint; null without a match
         software in "software": Option<SoftwareRecord<'a>>,
         /// Entries of the watch lists for the values of the event; null if there are none
-        #[serde(default, deserialize_with = "present")]
+        #[serde(deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
@@ -342,7 +341,7 @@ records! {
         /// The algorithms behind the hash
         hassh_algorithms in "hassh_algorithms": Option<Text<'a>>,
         /// Entries of the watch lists for the values of the event; null if there are none
-        #[serde(default, deserialize_with = "present")]
+        #[serde(deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
@@ -478,32 +477,9 @@ impl<'a> FindingRecord<'a> {
         Self {
             finding: alert.kind().name().into(),
             reason: Text::owned(alert.reason().to_string()),
-            scanned: None,
-            target: None,
-            targets: None,
-            answered: None,
-            syns: None,
-            duration: None,
-            tool: None,
-            attempts: None,
-            login: None,
-            contacts: None,
-            period: None,
-            jitter: None,
-            application: None,
-            user_agent: None,
-            service: None,
-            program: None,
-            marks: Vec::new(),
-            certificate_subject: None,
-            certificate_issuer: None,
-            kind: None,
-            value: None,
-            known: None,
-            since: None,
-            baseline: None,
             packets: alert.packets().to_vec(),
             page: alert.kind().page().into(),
+            ..Self::default()
         }
     }
 

@@ -24,7 +24,6 @@ records! {
         /// Highest version that the client offers
         version: Text<'a>,
         /// Versions of supported_versions
-        #[serde(default)]
         supported_versions[omitted]: Vec<Text<'a>>,
         /// Server name that the client asks for
         sni: Option<Text<'a>>,
@@ -39,33 +38,26 @@ records! {
         /// Signature algorithms that the client accepts
         signature_algorithms: Vec<Text<'a>>,
         /// Signature algorithms that the client accepts in certificates
-        #[serde(default)]
         signature_algorithms_cert[omitted]: Vec<Text<'a>>,
         /// Length of the session id, in bytes
         session_id_length: u16,
         /// Length of the session ticket of TLS 1.2, in bytes; 0 if the client asks for one
         session_ticket_length[omitted]: Option<u16>,
         /// Lengths of the names of pre-shared keys, in bytes
-        #[serde(default)]
         psk_identity_lengths[omitted]: Vec<u16>,
         /// True if the client sends early data
         early_data[omitted]: Option<bool>,
         /// Algorithms for the compression of certificates
-        #[serde(default)]
         compress_certificate[omitted]: Vec<Text<'a>>,
         /// Largest record that the client accepts, in bytes
         record_size_limit[omitted]: Option<u16>,
         /// Protocols of the extension application_settings
-        #[serde(default)]
         alps[omitted]: Vec<Text<'a>>,
         /// Trust anchors that the client names
-        #[serde(default)]
         trust_anchors[omitted]: Vec<Text<'a>>,
         /// Extensions without a registered or otherwise known name
-        #[serde(default)]
         unknown_extensions[omitted]: Vec<ExtensionRecord<'a>>,
         /// Places of GREASE values
-        #[serde(default)]
         grease[omitted]: Vec<Text<'a>>,
         /// The extension encrypted_client_hello
         ech: Option<EchRecord<'a>>,
@@ -92,7 +84,7 @@ records! {
         /// Software with this fingerprint; null without a match
         software in "software": Option<SoftwareRecord<'a>>,
         /// Entries of the watch lists for the values of the event; null if there are none
-        #[serde(default, deserialize_with = "present")]
+        #[serde(deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
@@ -151,7 +143,7 @@ records! {
         /// QUIC connection; left out over other transports
         quic[omitted] in "quic_server": Option<QuicServerRecord<'a>>,
         /// Entries of the watch lists for the values of the event; null if there are none
-        #[serde(default, deserialize_with = "present")]
+        #[serde(deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
@@ -223,12 +215,10 @@ records! {
         /// SHA-256 of the certificate
         sha256: Text<'a>,
         /// SHA-1 of the certificate
-        #[serde(default)]
         sha1[shortened]: Text<'a>,
         /// Length of the certificate in bytes
         bytes: u64,
         /// Whether it can be read; otherwise all other fields are null or empty
-        #[serde(default)]
         readable[shortened]: bool,
         /// Version: 1, 2 or 3
         version[shortened]: Option<u32>,
@@ -239,7 +229,6 @@ records! {
         /// Issuer as in RFC 4514
         issuer[shortened]: Option<Text<'a>>,
         /// Host names, IP addresses, email addresses and URIs of subjectAltName
-        #[serde(default)]
         names[shortened]: Vec<Text<'a>>,
         /// Whether it has more names, or unreadable ones
         has_more_names[shortened]: Option<bool>,

@@ -394,17 +394,20 @@ macro_rules! is_optional {
 macro_rules! records {
     ($(
         $(#[doc = $about:literal])+
+        $(#[derive($extra:ident)])?
         pub struct $record:ident $(<$life:lifetime>)? $(in $prefix:literal)? { $($fields:tt)+ }
     )+) => {$(
         $crate::record::describe::records! {
             @one [$($prefix)? ""]
             $(#[doc = $about])+
+            $(#[derive($extra)])?
             pub struct $record $(<$life>)? { $($fields)+ }
         }
     )+};
     (
         @one [$prefix:literal $($none:literal)?]
         $(#[doc = $about:literal])+
+        $(#[derive($extra:ident)])?
         pub struct $record:ident $(<$life:lifetime>)? {$(
             $(#[doc = $meaning:literal])+
             $(#[serde($($option:tt)+)])?
@@ -413,9 +416,11 @@ macro_rules! records {
     ) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+        $(#[derive($extra)])?
         #[non_exhaustive]
         pub struct $record $(<$life>)? {$(
             $(#[doc = $meaning])+
+            $(#[doc = concat!("\n\nMay be ", stringify!($omitted), ".")] #[serde(default)])?
             $(#[serde($($option)+)])?
             $(#[serde(rename = $name)])?
             pub $field: $value,
