@@ -23,7 +23,6 @@ const CIRCLES: &[(&str, &str, &str, &str)] = &[
     ("huginn-net", "watch", "documents rows stix", "a document has rows, and a row may be a document"),
     ("huginn-net-capture", "", "error file_type", TO_DIVIDE),
     ("huginn-net-cli", "plan", "live reload", TO_DIVIDE),
-    ("huginn-net-cli", "views/report", "items page", TO_DIVIDE),
     ("huginn-net-core", "decode", "atm counters ethernet ethertype fit gre ip_tunnel juniper lan link mpls numbers overlay ppp udp_tunnel wifi", "each layer may carry any other: the tables of numbers name all decoders"),
     ("huginn-net-core", "engine", "analyzer/ counter_snapshot delivery division ingest merge merge_queues parallel queues render ring/ router sequential snapshot worker", "the analyzer starts all parts, which read its counters and its token of cancellation"),
     ("huginn-net-core", "packet", "segment tunnel", "a segment has a tunnel, whose key is part of that of the segment"),
