@@ -1,6 +1,7 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a path or any reader; and a writer of pcapng.
 
 mod byte_order;
+mod compression;
 mod error;
 mod file_chunks;
 mod file_name;
@@ -26,7 +27,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use error::{CaptureError, Compression, Defect, Part};
+pub use compression::Compression;
+pub use error::{CaptureError, Defect, Part};
 pub use file_name::is_capture_name;
 pub use interface::{CaptureInterface, TimeResolution};
 pub use limits::MAX_SEARCHED_LEN;

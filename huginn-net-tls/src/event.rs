@@ -4,9 +4,7 @@ use huginn_net_wire::Side;
 
 use crate::certificate::{Certificate, CertificateMessage};
 use crate::hello::{ClientHello, ServerHello, Version};
-#[cfg(feature = "packets")]
-use crate::quic::QuicClose;
-use crate::quic::{QuicClient, QuicServer};
+use crate::quic_peers::{QuicClient, QuicClose, QuicServer};
 use crate::{Transport, names};
 
 /// An event of a [`TlsObserver`](crate::TlsObserver). Its subject is the sender; of a [`TlsHandshake`], the server.

@@ -65,9 +65,13 @@ pub mod names;
 mod observer;
 #[cfg(feature = "packets")]
 mod parser;
+#[cfg(feature = "quic")]
+mod quic_peers;
 mod record;
 #[cfg(feature = "serde")]
 mod serialize;
+#[cfg(feature = "packets")]
+mod settings;
 #[cfg(all(test, feature = "packets", target_pointer_width = "64"))]
 #[path = "../../huginn-net-core/src/sizes.rs"]
 mod sizes;
@@ -106,6 +110,8 @@ pub use limits::MAX_LISTED_PARAMETERS;
 #[cfg(feature = "packets")]
 pub use observer::{HuginnNetTls, TlsFlow, TlsObserver};
 #[cfg(feature = "packets")]
-pub use parser::{TlsParser, TlsParserSettings};
+pub use parser::TlsParser;
 pub use record::{HelloProgress, HelloReader};
+#[cfg(feature = "packets")]
+pub use settings::TlsParserSettings;
 pub use transport::Transport;

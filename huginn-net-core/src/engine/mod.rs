@@ -2,7 +2,9 @@
 
 mod analysis_error;
 mod analyzer;
+mod cancel_token;
 mod counter_snapshot;
+mod counters;
 mod delivery;
 mod division;
 mod hash_seed;
@@ -22,7 +24,9 @@ mod text_sink;
 mod worker;
 
 pub use analysis_error::AnalysisError;
-pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
+pub use analyzer::{Analyzer, Builder};
+pub use cancel_token::CancelToken;
+pub use counters::Counters;
 pub use hash_seed::HashSeed;
 pub use ring::Overflow;
 pub use snapshot::{Snapshot, SnapshotHandle};

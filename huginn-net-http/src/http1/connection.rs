@@ -1,14 +1,11 @@
 //! An HTTP/1 connection: both directions.
 
-#[cfg(feature = "packets")]
-use huginn_net_core::tally;
-
 use super::body::{Body, Framing};
 use super::first_line::{self, RequestLine};
 use super::head::{self, Lines};
 use super::pending_requests::{PendingRequests, RequestKind};
 use super::reader::{AfterHead, HeadSink, Reader};
-use super::{Head, Probe};
+use super::{Head, Http1Counters, Probe};
 use crate::headers::trim_blanks;
 use crate::limits::MAX_SEARCH_BYTES;
 use crate::p0f::Exchange;
@@ -67,32 +64,6 @@ pub enum Upgrade {
     /// Another protocol, such as WebSocket.
     Other,
 }
-
-/// Counters of HTTP/1 errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct Http1Counters {
-    /// Heads longer than [`MAX_HEAD`](super::MAX_HEAD), which are reported cut, or not if their first line is as long.
-    pub heads_too_long: u64,
-    /// Heads with more fields than [`MAX_HEADERS`](super::MAX_HEADERS), which are reported cut.
-    pub heads_with_too_many_headers: u64,
-    /// Requests with a first line that could not be parsed.
-    pub requests_unreadable: u64,
-    /// Responses with a first line that could not be parsed.
-    pub responses_unreadable: u64,
-    /// Number of times that the start of the next head became unknown for another reason.
-    pub times_lost: u64,
-}
-
-#[cfg(feature = "packets")]
-tally!(Http1Counters {
-    heads_too_long,
-    heads_with_too_many_headers,
-    requests_unreadable,
-    responses_unreadable,
-    times_lost
-});
 
 impl Default for Http1Connection {
     fn default() -> Self {

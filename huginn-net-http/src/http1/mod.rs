@@ -3,6 +3,7 @@
 mod body;
 mod chunked;
 mod connection;
+mod counters;
 mod fields;
 mod first_line;
 mod head;
@@ -13,7 +14,8 @@ mod proxy_preamble;
 mod reader;
 
 pub use crate::limits::{MAX_HEAD, MAX_HEADERS};
-pub use connection::{Http1Connection, Http1Counters, Upgrade};
+pub use connection::{Http1Connection, Upgrade};
+pub use counters::Http1Counters;
 #[cfg(feature = "packets")]
 pub(crate) use first_line::begins_head;
 pub(crate) use first_line::is_token;

@@ -3,11 +3,10 @@
 use huginn_net_core::{Origin, Side};
 
 use super::dtls::{self, DtlsFlow};
+use super::found::Found;
 use super::openvpn::{self, OpenVpnFlow};
 use super::rdpudp::{self, RdpUdpFlow};
 use crate::counters::DatagramCounters;
-use crate::event::TlsEvent;
-use crate::hello::Hello;
 
 /// The protocol that carries TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +22,6 @@ fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
     let vpn = || openvpn::session_initiator(payload).map(|sender| (sender, Carrier::OpenVpn));
     let rdp = || rdpudp::hello_sender(payload).map(|sender| (sender, Carrier::RdpUdp));
     dtls().or_else(vpn).or_else(rdp)
-}
-
-/// A part of a handshake.
-pub(crate) enum Found<'a> {
-    /// A complete hello, and whether it is a client's second one.
-    Hello { hello: Hello<'a>, retry: bool },
-    /// What follows the hellos.
-    Followed(TlsEvent),
 }
 
 /// Finds the hellos of both sides of a UDP flow, and what follows them if handshakes are followed.
@@ -129,6 +120,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hello::Hello;
 
     /// A found hello: its sender, its JA3 or JA3S, and whether it is a client's second hello.
     pub(crate) type FoundHello = (Side, String, bool);

@@ -5,6 +5,8 @@ mod dtls;
 #[cfg(feature = "packets")]
 pub(crate) mod flow;
 #[cfg(feature = "packets")]
+mod found;
+#[cfg(feature = "packets")]
 pub(crate) mod openvpn;
 #[cfg(feature = "packets")]
 mod packet_stream;

@@ -2,7 +2,7 @@
 
 use huginn_net_wire::Side;
 
-use super::flow::Found;
+use super::found::Found;
 use super::reorder_buffer::ReorderBuffer;
 use crate::counters::DatagramCounters;
 use crate::follower::Follower;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use huginn_net_wire::{Cursor, Side};
 
-use super::flow::Found;
+use super::found::Found;
 use super::packet_stream::PacketStreams;
 use crate::counters::DatagramCounters;
 use crate::record;

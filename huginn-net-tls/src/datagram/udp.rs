@@ -2,7 +2,8 @@
 
 use huginn_net_core::{Conflict, Interest, Origin, Segment, Side};
 
-use super::flow::{DatagramFlow, Found};
+use super::flow::DatagramFlow;
+use super::found::Found;
 use super::quic::{self, QuicFlow, QuicPart, Scratch};
 use crate::counters::TlsCounters;
 use crate::event::{TlsEvent, TlsHandshake};

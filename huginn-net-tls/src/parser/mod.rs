@@ -11,7 +11,6 @@ mod tests;
 
 use huginn_net_core::{Probe as StreamProbe, Side, StreamData, StreamParser, StreamStart};
 
-use crate::Transport;
 use crate::counters::{SearchCounters, TlsCounters};
 use crate::datagram::openvpn::{self, OpenVpnStream};
 use crate::event::TlsEvent;
@@ -20,6 +19,7 @@ use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::record::hello_search::{self, HelloSearch, PeerHello};
 use crate::record::{self, HANDSHAKE, Item, Probe};
+use crate::{TlsParserSettings, Transport};
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
 #[derive(Debug)]
@@ -41,36 +41,6 @@ pub struct TlsParser {
     follows_other: Option<bool>,
     /// Whether further data of client and server is needed: the stream layer asks more often than data changes it.
     reads: [bool; 2],
-}
-
-/// Settings of a [`TlsParser`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TlsParserSettings {
-    /// Whether the handshake is followed after the hellos, to its certificates and its end.
-    pub handshakes: bool,
-    /// Whether handshakes without a server name are followed, even if others are not.
-    pub nameless: bool,
-}
-
-impl TlsParserSettings {
-    /// Follows handshakes after the hellos, or not (default).
-    #[must_use]
-    pub const fn handshakes(self, handshakes: bool) -> Self {
-        Self { handshakes, ..self }
-    }
-
-    /// Follows handshakes over TCP whose ClientHello [names no server](ClientHello::is_nameless), even if others are not, or not
-    /// (default).
-    #[must_use]
-    pub const fn nameless(self, nameless: bool) -> Self {
-        Self { nameless, ..self }
-    }
-
-    /// Whether any handshakes are followed.
-    const fn follows(self) -> bool {
-        self.handshakes || self.nameless
-    }
 }
 
 /// The protocol of one direction.

@@ -13,7 +13,7 @@ use crate::Scope;
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///
-/// Records carry the updates of [`WithoutHosts`](super::WithoutHosts) from the processes that analyse flows to the one that
+/// Records carry the updates of [`WithoutHosts`](crate::observers::WithoutHosts) from the processes that analyse flows to the one that
 /// has the host table. Names of the database are stored as text: the process that reads the records needs the same
 /// database and the same version of this crate.
 ///

@@ -1,7 +1,7 @@
 //! Watch lists: indicators of public or own lists, and the events that match them.
 //!
 //! Entries are fingerprints, names, certificates, addresses and User-Agents, in the formats of [`WatchLists`]. With lists, the
-//! analysis reports a [`Match`] after each event that has a value of a list:
+//! analysis reports a [`Match`](crate::finding::Match) after each event that has a value of a list:
 //!
 //! ```
 //! use huginn_net::watch::{WatchListHandle, WatchLists};

@@ -5,8 +5,7 @@ mod builder;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::thread;
 
 use crossbeam_channel::Receiver;
@@ -23,13 +22,10 @@ use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, Outcome, Reporter, SequentialPath};
 use super::snapshot::Request;
-use super::{AnalysisError, SnapshotHandle, TextSink};
+use super::{AnalysisError, CancelToken, Counters, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES, MIN_READING_WORKERS};
-use crate::{
-    DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, SinkResult, Source,
-    Timestamp, tally,
-};
+use crate::{Event, Examples, Frame, Protocol, Report, Sink, SinkResult, Source, Timestamp};
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
 ///
@@ -387,65 +383,3 @@ impl<P: Protocol> fmt::Debug for Analyzer<P> {
         f.debug_struct("Analyzer").field("counters", &self.counters()).finish_non_exhaustive()
     }
 }
-
-/// Stops an analysis from another thread; clones share one state.
-#[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// Stops the analysis before its next frame, for good.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Counters of an analyzer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct Counters {
-    /// Frames read.
-    pub frames: u64,
-    /// Captured bytes in them.
-    pub bytes: u64,
-    /// Frames that the filter expression rejected.
-    pub frames_filtered: u64,
-    /// Counters of the decoder.
-    pub decode: DecodeCounters,
-    /// Segments that the filter by port and network rejected.
-    pub segments_filtered: u64,
-    /// Frames with a timestamp before that of an earlier frame.
-    pub time_steps_back: u64,
-    /// Frames with a timestamp more than the idle timeout after that of the frame before: a pause of the capture, or
-    /// a wrong clock.
-    pub time_steps_ahead: u64,
-    /// Segments that a slow worker dropped; only with [`Overflow::Drop`].
-    pub segments_dropped: u64,
-    /// Blocks that a worker skipped, counted per worker.
-    pub blocks_dropped: u64,
-    /// Segments that belong to no flow and start none, mostly of connections older than the capture.
-    pub segments_without_flow: u64,
-    /// Counters of the flow table.
-    pub flows: FlowCounters,
-    /// Events passed to the sink.
-    pub events: u64,
-}
-
-tally!(Counters {
-    frames,
-    bytes,
-    frames_filtered,
-    decode,
-    segments_filtered,
-    time_steps_back,
-    time_steps_ahead,
-    segments_dropped,
-    blocks_dropped,
-    segments_without_flow,
-    flows,
-    events,
-});

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use super::Http1Counters;
 use super::body::{Body, Framing};
-use super::connection::Http1Counters;
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
 use super::open_line::OpenLine;
@@ -401,22 +401,6 @@ impl Reader {
             self.state = State::Resyncing(None);
         }
         resumes
-    }
-}
-
-impl Http1Counters {
-    fn count_unreadable(&mut self, role: Role) {
-        let count = match role {
-            Role::Request => &mut self.requests_unreadable,
-            Role::Response => &mut self.responses_unreadable,
-        };
-        *count = count.saturating_add(1);
-    }
-
-    fn count_cut(&mut self, is_cut: bool, is_too_long: bool) {
-        let count =
-            if is_too_long { &mut self.heads_too_long } else { &mut self.heads_with_too_many_headers };
-        *count = count.saturating_add(u64::from(is_cut));
     }
 }
 

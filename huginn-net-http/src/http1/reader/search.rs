@@ -3,7 +3,7 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::{HeadSink, Reader, State};
-use crate::http1::connection::Http1Counters;
+use crate::http1::Http1Counters;
 use crate::http1::first_line::{self, RequestLine, StatusLine};
 use crate::http1::head_buffer::HeadBuffer;
 use crate::http1::open_line::OpenLine;

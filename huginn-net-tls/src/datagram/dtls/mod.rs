@@ -16,7 +16,7 @@ use huginn_net_core::{Conflict, Origin};
 use huginn_net_wire::{Cursor, Side};
 use smallvec::SmallVec;
 
-use super::flow::Found;
+use super::found::Found;
 use crate::Transport;
 use crate::counters::DatagramCounters;
 use crate::hello::{ClientHello, Hello};

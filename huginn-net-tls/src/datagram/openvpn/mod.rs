@@ -11,7 +11,7 @@ mod tests;
 
 use huginn_net_wire::Side;
 
-use super::flow::Found;
+use super::found::Found;
 use super::packet_stream::PacketStreams;
 use crate::counters::DatagramCounters;
 use packet::{Kind, Packet, SessionId, SessionStart};

@@ -9,12 +9,13 @@ use super::QuicError;
 use super::frames::{InitialFrame, InitialFrames};
 use super::keys::{Keys, Opened, PacketNumbers};
 use super::packet::{Initial, MAX_CONNECTION_ID};
-use super::peers::{QuicClient, QuicServer};
+
 use super::version::{FrameSet, Protection, is_reserved};
 use crate::datagram::stream_copies::{Chunk, CopiedMessage, StreamCopies, StreamLimits};
 use crate::hello::Hello;
 use crate::hello::handshake::{CLIENT_HELLO, SERVER_HELLO};
 use crate::limits::{MAX_CRYPTO_BYTES, MAX_HELLOS_PER_CONNECTION};
+use crate::quic_peers::{QuicClient, QuicClose, QuicServer};
 use crate::{TlsError, Transport};
 
 /// A hello: a ClientHello of the client, or a ServerHello of the server.
@@ -36,19 +37,6 @@ pub(crate) struct Found<'a> {
 pub(crate) struct Peers {
     pub(crate) client: Option<QuicClient>,
     pub(crate) server: Option<QuicServer>,
-}
-
-/// A connection that ended before its ServerHello: a side closed it in an Initial packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct QuicClose {
-    /// The side that answers the ClientHello.
-    pub(crate) server: Side,
-    /// The side that closed the connection.
-    pub(crate) sender: Side,
-    /// The error code (RFC 9000, section 20.1; alerts of TLS: RFC 9001, section 4.8).
-    pub(crate) code: u64,
-    /// Whether the server sent a HelloRetryRequest.
-    pub(crate) retry: bool,
 }
 
 #[derive(Debug)]

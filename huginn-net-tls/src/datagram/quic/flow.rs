@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use foldhash::quality::RandomState;
 use huginn_net_wire::Side;
 
-use super::connection::{Connection, ConnectionId, Found, Match, QuicClose, Scratch};
+use super::connection::{Connection, ConnectionId, Found, Match, Scratch};
 use super::frames::InitialFrames;
 use super::packet::{Initial, Packet, Packets};
 use super::segments::datagrams;
@@ -16,6 +16,7 @@ use crate::limits::{
     MAX_EARLY_DATAGRAM_LEN, MAX_FINISHED_CONNECTIONS, MAX_KEY_SEARCH, MAX_NEW_COPIES,
     MIN_CLIENT_DATAGRAM_LEN,
 };
+use crate::quic_peers::QuicClose;
 use crate::{ClientHello, TlsError, Transport};
 
 /// A part of a handshake.

@@ -33,12 +33,12 @@ mod version;
 pub use crate::counters::QuicCounters;
 pub use crate::error::QuicError;
 #[cfg(feature = "quic")]
-pub use peers::{QuicClient, QuicServer};
+pub use crate::quic_peers::{QuicClient, QuicServer};
 #[cfg(feature = "quic")]
 pub use reader::ClientInitials;
 
 #[cfg(feature = "packets")]
-pub(crate) use connection::{QuicClose, Scratch};
+pub(crate) use connection::Scratch;
 #[cfg(feature = "packets")]
 pub(crate) use flow::{QuicFlow, QuicPart};
 #[cfg(feature = "packets")]

@@ -5,7 +5,7 @@ use std::mem;
 use huginn_net_wire::{Cursor, Truncated};
 
 use super::table::{DynamicTable, Name, field_size};
-use super::{huffman, integer};
+use super::{HpackError, huffman, integer};
 use crate::limits::{MAX_FIELD_LIST_SIZE, MAX_HPACK_MEAN_SIZE, MAX_HPACK_RATIO, MAX_HPACK_TABLE_SIZE};
 
 /// Decodes the field blocks of one side of a connection, in order.
@@ -51,27 +51,6 @@ enum Skip {
     },
     /// A value whose length is not known yet.
     Value,
-}
-
-/// An invalid field block. Later blocks cannot be decoded either.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum HpackError {
-    /// The block ends within a field.
-    #[error(transparent)]
-    Truncated(#[from] Truncated),
-    /// A number exceeds 32 bits.
-    #[error("an integer of more than 32 bits")]
-    Integer,
-    /// A string contains the EOS symbol or invalid padding.
-    #[error("a string that is not in the Huffman code")]
-    Huffman,
-    /// An index is in neither table.
-    #[error("no field has the index {0}")]
-    Index(u32),
-    /// The table size exceeds the limit.
-    #[error("a table of {0} bytes: the largest that is kept has {MAX_HPACK_TABLE_SIZE}")]
-    TableSize(u32),
 }
 
 impl Decoder {

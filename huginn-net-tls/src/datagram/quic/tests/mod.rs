@@ -9,9 +9,10 @@ mod vectors;
 
 use huginn_net_core::Side;
 
-use super::connection::{Peers, QuicClose, Scratch};
+use super::connection::{Peers, Scratch};
 use super::flow::{QuicFlow, QuicPart};
 use super::{ClientInitials, QuicCounters, likely_sender, looks_like_initial};
+use crate::quic_peers::QuicClose;
 use crate::{ClientHello, TlsError};
 
 /// A flow and its hellos.
