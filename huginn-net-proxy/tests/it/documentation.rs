@@ -24,6 +24,6 @@ fn page_lists_all_headers() {
             text => text == "yes",
         };
         // The hash of Akamai and the name have their own rows.
-        assert_eq!(by_default, FingerprintField::DEFAULT.contains(field), "{row}");
+        assert_eq!(by_default, FingerprintField::DEFAULT.contains(&field), "{row}");
     }
 }
