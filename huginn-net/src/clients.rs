@@ -47,20 +47,24 @@ impl NamingDatabases {
     }
 }
 
-/// What a column or field has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ClientValueKind {
-    /// JA4.
-    Ja4,
-    /// The MD5 of JA3.
-    Ja3,
-    /// HASSH of an SSH client.
-    Hassh,
-    /// The MD5 of Akamai's fingerprint of an HTTP/2 client.
-    Akamai,
-    /// JA4 or one of the MD5, which is then looked up as JA3, HASSH and Akamai's.
-    Any,
+huginn_net_core::table_enum! {
+    /// What a column or field has.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum ClientValueKind {
+        /// JA4.
+        Ja4: "ja4";
+        /// The MD5 of JA3.
+        Ja3: "ja3";
+        /// HASSH of an SSH client.
+        Hassh: "hassh";
+        /// The MD5 of Akamai's fingerprint of an HTTP/2 client.
+        Akamai: "akamai";
+        /// JA4 or one of the MD5, which is then looked up as JA3, HASSH and Akamai's.
+        Any: "any";
+    }
+    /// The name, which [`FromStr`] reads.
+    pub fn name -> &'static str = 0;
 }
 
 /// A text that is not a kind of fingerprint.
@@ -73,14 +77,7 @@ impl FromStr for ClientValueKind {
     type Err = ClientValueKindError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "ja4" => Self::Ja4,
-            "ja3" => Self::Ja3,
-            "hassh" => Self::Hassh,
-            "akamai" => Self::Akamai,
-            "any" => Self::Any,
-            _ => return Err(ClientValueKindError),
-        })
+        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or(ClientValueKindError)
     }
 }
 
