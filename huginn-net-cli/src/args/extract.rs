@@ -24,9 +24,6 @@ pub(crate) struct ExtractArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
 
-    #[command(flatten)]
-    pub(crate) event_additions: EventArguments,
-
     /// Write packets to this pcapng file, or with '-' to standard output
     #[arg(short, long, help_heading = Category::OUTPUT.heading, value_name = "FILE")]
     pub(crate) output: PathBuf,
@@ -55,6 +52,9 @@ pub(crate) struct ExtractArguments {
     /// Print only errors and warnings on standard error: no progress bar, no totals
     #[arg(short, long, help_heading = Category::MESSAGES.heading)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) event_additions: EventArguments,
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,

@@ -49,10 +49,6 @@ pub(crate) struct LiveArguments {
     #[arg(value_name = "BPF", conflicts_with = "filter")]
     pub(crate) expression: Vec<String>,
 
-    /// Show counters, hosts, rare fingerprints and events on the terminal; --output still writes events to a file
-    #[arg(long, conflicts_with = "stats_interval", help_heading = Category::MESSAGES.heading)]
-    pub(crate) tui: bool,
-
     /// The value of each option, of the command line and of the file.
     #[arg(skip)]
     pub(crate) values: OptionValues,
@@ -75,6 +71,10 @@ pub(crate) struct LiveArguments {
     /// Write events about TCP, HTTP, TLS and SSH that repeat a fingerprint of their host only once in this time: 1h, 1d
     #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = Category::OUTPUT.heading)]
     pub(crate) once: Option<Duration>,
+
+    /// Show counters, hosts, rare fingerprints and events on the terminal; --output still writes events to a file
+    #[arg(long, conflicts_with = "stats_interval", help_heading = Category::MESSAGES.heading)]
+    pub(crate) tui: bool,
 
     #[command(flatten)]
     pub(crate) rotation: RotationArguments,

@@ -72,13 +72,13 @@ pub(crate) use self::watch::WatchArguments;
 #[derive(Args, Debug)]
 pub(crate) struct EventRunArguments {
     #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
     pub(crate) events: EventArguments,
 
     #[command(flatten)]
     pub(crate) baseline: BaselineArguments,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,

@@ -57,7 +57,7 @@ pub(crate) struct OutputArguments {
     #[arg(long)]
     pub(crate) local_time: bool,
 
-    /// Use colours [auto: on a terminal, unless NO_COLOR is set]
+    /// Use colours; 'auto': on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: ColorArgument,
 

@@ -122,13 +122,13 @@ impl LiveExtractPlan {
     }
 }
 
-/// Everything that a plan is made of, from whatever command line.
+/// Everything that a plan is made of beside its analysis, from whatever command line.
+#[derive(Default)]
 pub(super) struct LiveParts {
     pub(super) interfaces: Vec<String>,
     /// The backend; `None` for the one that the filter expression needs.
     pub(super) backend: Option<Backend>,
     pub(super) capture: LiveOptions,
-    pub(super) analysis: AnalysisPlan,
     pub(super) watch: Option<WatchFiles>,
     pub(super) reload: Option<ReloadPlan>,
     pub(super) count: Option<u64>,
@@ -229,40 +229,43 @@ impl LivePlan {
         let outputs = outputs.iter().map(LiveOutputPlan::new).collect::<Result<_, Failure>>()?;
         let state = service.state.as_deref();
         let state = state.map(|path| StatePlan { path: resolved(path), database: plan.signatures() });
-        Self::from_parts(LiveParts {
-            interfaces: args.interfaces,
-            backend: capture.backend.map(|backend| match backend {
-                BackendArgument::Packet => Backend::Packet,
-                BackendArgument::Libpcap => Backend::Pcap,
-            }),
-            capture: options,
-            watch: plan.watch_files(),
-            reload,
-            analysis: plan,
-            count: capture.count,
-            outputs,
-            extract,
-            key_logs,
-            metrics: service.metrics,
-            p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
-            hosts_file: service.hosts_file,
-            baseline: BaselineFile::new(&baseline),
-            state,
-            stats_interval: service.stats_interval,
-            user: service.user,
-            sandbox: !service.no_sandbox,
-            view: args.tui.then(|| Zone::new(output.local_time)),
-            messages: LiveMessages {
-                has_totals: !output.quiet,
-                is_verbose: output.verbose && !output.quiet,
-                has_stats: output.stats || service.stats_interval.is_some(),
+        let watch = plan.watch_files();
+        Self::from_parts(
+            plan,
+            LiveParts {
+                interfaces: args.interfaces,
+                backend: capture.backend.map(|backend| match backend {
+                    BackendArgument::Packet => Backend::Packet,
+                    BackendArgument::Libpcap => Backend::Pcap,
+                }),
+                capture: options,
+                watch,
+                reload,
+                count: capture.count,
+                outputs,
+                extract,
+                key_logs,
+                metrics: service.metrics,
+                p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
+                hosts_file: service.hosts_file,
+                baseline: BaselineFile::new(&baseline),
+                state,
+                stats_interval: service.stats_interval,
+                user: service.user,
+                sandbox: !service.no_sandbox,
+                view: args.tui.then(|| Zone::new(output.local_time)),
+                messages: LiveMessages {
+                    has_totals: !output.quiet,
+                    is_verbose: output.verbose && !output.quiet,
+                    has_stats: output.stats || service.stats_interval.is_some(),
+                },
             },
-        })
+        )
     }
 
-    pub(super) fn from_parts(parts: LiveParts) -> Result<Self, Failure> {
+    pub(super) fn from_parts(analysis: AnalysisPlan, parts: LiveParts) -> Result<Self, Failure> {
         let Capture { options, queues, analyzer, expression } =
-            capture(&parts.interfaces, parts.capture, parts.backend, parts.analysis, parts.count)?;
+            capture(&parts.interfaces, parts.capture, parts.backend, analysis, parts.count)?;
         let extract = parts.extract.map(|extract| LiveExtractPlan { expression, ..extract });
         let outputs = parts.outputs;
         let p0f_socket = match parts.p0f_socket {

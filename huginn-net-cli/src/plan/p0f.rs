@@ -14,7 +14,7 @@ use super::AnalysisPlan;
 use super::LiveOutputPlan;
 use super::event_run::P0F_HOST_IDLE;
 #[cfg(unix)]
-use super::live::{LiveMessages, LiveParts, LivePlan};
+use super::live::{LiveParts, LivePlan};
 #[cfg(unix)]
 use super::output::OutputContent;
 use crate::args::{DatabaseArguments, P0fArguments};
@@ -129,29 +129,20 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         zone: Zone::new(false),
         syslog: None,
     });
-    LivePlan::from_parts(LiveParts {
-        interfaces: vec![interface],
-        backend: None,
-        capture,
+    let output = LiveOutputPlan::of_target(args.log.map_or(Target::Stdout, Target::File), content)?;
+    LivePlan::from_parts(
         analysis,
-        watch: None,
-        reload: None,
-        count: None,
-        extract: None,
-        key_logs: None,
-        outputs: vec![LiveOutputPlan::of_target(args.log.map_or(Target::Stdout, Target::File), content)?],
-        metrics: None,
-        // With the permissions that p0f gives it.
-        p0f_socket: args.api.map(|path| (path, 0o666)),
-        hosts_file: None,
-        baseline: None,
-        state: None,
-        stats_interval: None,
-        user: args.user,
-        sandbox: true,
-        view: None,
-        messages: LiveMessages::default(),
-    })
+        LiveParts {
+            interfaces: vec![interface],
+            capture,
+            outputs: vec![output],
+            // With the permissions that p0f gives it.
+            p0f_socket: args.api.map(|path| (path, 0o666)),
+            user: args.user,
+            sandbox: true,
+            ..LiveParts::default()
+        },
+    )
 }
 
 /// The first interface that is up, other than the loopback, as p0f chooses.
