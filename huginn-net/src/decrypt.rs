@@ -7,7 +7,10 @@ use huginn_net_core::{
 pub use huginn_net_decrypt::*;
 use huginn_net_tls::TlsParser;
 
-use crate::limits::MAX_SESSION_CONNECTIONS;
+/// Maximum number of connections of TLS 1.2 whose sessions are remembered, for secrets that are logged once: less than 20 MiB, and a second
+/// as much for those that have a secret.
+#[cfg(feature = "decrypt")]
+const MAX_SESSION_CONNECTIONS: usize = 100_000;
 
 /// Finds the sessions of TLS 1.2 that the connections of a capture resume, and makes the secret of one connection known for the others:
 /// some programs, such as those of Go, log it once. Reads the capture to its end, if there is a secret of TLS 1.2 at all.

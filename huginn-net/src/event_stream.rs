@@ -10,8 +10,11 @@ use tokio::task::{self, JoinHandle};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::limits::STREAM_EVENTS;
 use crate::{Event, HuginnNet};
+
+/// Number of events that an [`EventStream`](crate::EventStream) buffers.
+#[cfg(feature = "tokio")]
+const STREAM_EVENTS: usize = 1024;
 
 /// The events of an analysis, as a [`Stream`]. An error is its last element.
 ///

@@ -7,7 +7,10 @@ use huginn_net::capture::PcapngWriter;
 use huginn_net::core::{Frame, Printable, is_printable};
 
 use super::text::Lines;
-use crate::limits::{MAX_COMMENT_BYTES, MAX_PACKET_COMMENTS};
+use crate::limits::MAX_PACKET_COMMENTS;
+
+/// Maximum length of a comment, in bytes: a few lines on the screen.
+const MAX_COMMENT_BYTES: usize = 1000;
 
 /// The application that pcapng files name.
 pub(crate) const PCAPNG_APPLICATION: &str = concat!("huginn-net ", env!("CARGO_PKG_VERSION"));

@@ -7,7 +7,8 @@ use bytesize::ByteSize;
 use huginn_net::core::Amount;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::limits::PROGRESS_DELAY;
+/// Delay before a progress bar is shown: a bar that vanishes at once would only flicker.
+const PROGRESS_DELAY: Duration = Duration::from_millis(100);
 
 /// Progress of reading captures, on standard error.
 pub(crate) struct Progress {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
 use huginn_net::{Event, Timestamp};
 
-use crate::limits::ZEEK_BUFFER_BYTES;
+/// Size of the buffer of each of Zeek's logs, in bytes: rows have up to some kB.
+const ZEEK_BUFFER_BYTES: usize = 64 << 10;
 
 /// Writes a file for each log that has rows.
 pub(crate) struct ZeekFolder {

@@ -11,8 +11,11 @@ use huginn_net::{Escaped, Label};
 
 use super::columns::{Layout, Table, write_more};
 use super::store::alerts::AlertList;
-use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_SUMMARY_ROWS};
+use crate::limits::MAX_HOSTS_WITH_TOOLS_FIRST;
 use crate::output::Zone;
+
+/// Maximum number of rows in a table of `hosts`: memory holds the complete table for its layout.
+const MAX_SUMMARY_ROWS: usize = 2000;
 
 /// Number of values shown of each list.
 const SHOWN: usize = 2;

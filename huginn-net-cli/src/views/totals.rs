@@ -8,8 +8,13 @@ use huginn_net::hosts::JoinedHosts;
 
 use super::store::{Store, ValueKind};
 use crate::blind_spots::ExampleFiles;
-use crate::limits::{SHOWN_MISMATCHES, SHOWN_TOTALS};
 use crate::output::Zone;
+
+/// Number of names that the totals show of each kind.
+const SHOWN_TOTALS: usize = 8;
+
+/// Number of mismatches that the totals show.
+const SHOWN_MISMATCHES: usize = 8;
 
 /// Width of the column of titles.
 const TITLE_WIDTH: usize = 12;

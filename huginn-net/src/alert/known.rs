@@ -9,8 +9,10 @@ use serde::Deserialize;
 use super::AlertKind;
 use crate::Finding;
 use crate::finding::{BeaconTarget, TrafficNoticeKind};
-use crate::limits::MAX_KNOWN_ALERTS;
 use crate::parse_time::parse_time;
+
+/// Maximum number of known alerts: each alert is compared with all of them.
+const MAX_KNOWN_ALERTS: usize = 10_000;
 
 /// Alerts that are known, with the reason of each: [`Configure::known`](crate::Configure::known) silences them.
 ///

@@ -24,10 +24,25 @@ pub(crate) use self::size::EventFrame;
 #[cfg(test)]
 pub(crate) use self::size::quic as quic_bytes;
 use crate::finding::TextLimit;
-use crate::limits::{
-    MAX_CONNECTION_EVENTS_PER_SECOND, MAX_HOST_BYTES_PER_SECOND, MAX_HOST_EVENTS_PER_SECOND,
-    MAX_KIND_BYTES_PER_SECOND, MAX_KIND_EVENTS_PER_SECOND, MAX_OUTPUT_RATIO, MAX_TEXT_BYTES,
-};
+use crate::limits::MAX_TEXT_BYTES;
+
+/// Maximum bytes of events for each captured byte of a connection. The densest public captures, SYNs alone, have 16.
+const MAX_OUTPUT_RATIO: u32 = 40;
+
+/// Maximum events of a connection in a second: several times what a server answers over one connection.
+const MAX_CONNECTION_EVENTS_PER_SECOND: u32 = 20_000;
+
+/// Maximum events of a host in a second. A busy proxy or server has some 10,000.
+const MAX_HOST_EVENTS_PER_SECOND: u32 = 50_000;
+
+/// Maximum bytes of events of a host in a second: 50,000 events of 670 bytes.
+const MAX_HOST_BYTES_PER_SECOND: u64 = 32 << 20;
+
+/// Maximum events of each kind in a second: about as many as one core writes of all kinds.
+const MAX_KIND_EVENTS_PER_SECOND: u32 = 200_000;
+
+/// Maximum bytes of events of each kind in a second: 200,000 events of 670 bytes.
+const MAX_KIND_BYTES_PER_SECOND: u64 = 128 << 20;
 
 /// Limits of the output. `None` removes a limit. They do not apply in the [scope of p0f](crate::Scope::P0f).
 ///

@@ -8,9 +8,12 @@ use huginn_net_core::Event;
 
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
-use crate::limits::MAX_RATED_HOSTS;
 use crate::record::{EVENT_NAMES, EventKind};
 use crate::{Finding, Scope};
+
+/// Maximum hosts whose events of a second are counted, from the time at which all hosts together have half of the limit of
+/// one: 4 MiB.
+const MAX_RATED_HOSTS: usize = 1 << 16;
 
 /// What decides whether an event is within the limits.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,18 @@ use super::EMPTY_HASH;
 use super::lists::{Lists, written};
 use super::session_forms::SESSION_FORMS;
 
-use crate::limits::{MAX_DEVIATIONS, MAX_SEARCHED_ALGORITHMS, MAX_SEARCHED_CIPHERS, MAX_SEARCHED_EXTENSIONS};
+/// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
+/// limit is higher than the others.
+const MAX_SEARCHED_CIPHERS: usize = 150;
+
+/// Maximum number of extensions in a search; they have some hundred variants.
+const MAX_SEARCHED_EXTENSIONS: usize = 50;
+
+/// Maximum number of signature algorithms in a search; they have some hundred variants.
+const MAX_SEARCHED_ALGORITHMS: usize = 40;
+
+/// Maximum number of deviations that a search combines: the variants to try multiply with each of them.
+const MAX_DEVIATIONS: usize = 2;
 
 /// Description of a tool's deviation; `None` if it follows the definition.
 type Deviation = Option<String>;

@@ -7,7 +7,9 @@ use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::Ja3Hash;
 
 use super::value::{Ja4Form, Value};
-use crate::limits::MAX_SHOWN_EVIDENCE;
+
+/// Evidence lines that `explain` prints for a fingerprint: enough to judge it, and few enough to read.
+const MAX_SHOWN_EVIDENCE: usize = 5;
 
 /// Writes the software of a JA4 of any form, and the nearest known fingerprint of lists that none has.
 pub(super) fn of_ja4(out: &mut impl Write, value: &Value, clients: &ClientDatabase) -> io::Result<()> {

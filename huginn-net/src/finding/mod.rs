@@ -28,7 +28,6 @@ use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshak
 use serde::{Deserialize, Serialize};
 
 use crate::header_text::is_product_list;
-use crate::limits::FIRST_TLS_SECS;
 use crate::scope::Scope;
 
 pub use self::connection::{Connection, Traffic};
@@ -44,6 +43,9 @@ pub use self::tool::ToolFinding;
 pub(crate) use self::verdict::StaticText;
 pub use self::watched::{IndicatorType, ListEntry, Match};
 pub use crate::text_limit::TextLimit;
+
+/// Packets before 1995-01-01, in seconds since 1970, have the time of a clock that was not set: no version of SSL existed.
+const FIRST_TLS_SECS: i64 = 788_918_400;
 
 /// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;

@@ -7,7 +7,14 @@ use huginn_net_core::Amount;
 use huginn_net_tcp::TcpSignature;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MAX_ALIKE_HOPS, MAX_ALIKE_SERVERS, MIN_ALIKE_NETWORKS};
+use crate::limits::MAX_ALIKE_HOPS;
+
+/// Minimum number of networks whose servers answer alike before one device is taken to answer for them. Front ends of one
+/// operator have up to seven smaller ones in public captures.
+const MIN_ALIKE_NETWORKS: u32 = 8;
+
+/// Maximum number of servers in the list of those that answer alike: 4 KiB.
+const MAX_ALIKE_SERVERS: usize = 256;
 
 /// The SYN+ACKs that a client got.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

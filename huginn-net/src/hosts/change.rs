@@ -12,7 +12,15 @@ use super::HttpUpdate;
 use super::update::SoftwareMatch;
 use crate::Scope;
 use crate::finding::Reasons;
-use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
+
+/// Minimum decrease of the source port that scores, in ports.
+const MIN_PORT_DECREASE: u16 = 64;
+
+/// Maximum distance at which every change of the TTL scores, in hops.
+const MAX_NEAR_HOPS: u8 = 9;
+
+/// Tolerance of the Date header, in seconds.
+const DATE_TOLERANCE: i64 = 10;
 
 /// A SYN or SYN+ACK of a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]

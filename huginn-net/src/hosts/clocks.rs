@@ -8,7 +8,14 @@ use huginn_net_core::Side;
 use huginn_net_tcp::{Clock, ClockReading, Measurement, Uptime};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{CLOCK_TOLERANCE_MILLIS, MAX_CONTRADICTIONS, MIN_RANDOM_CLOCK_HZ};
+/// Frequency (Hz) above which a clock may have a random start value: systems with random ones tick at 1000 Hz.
+const MIN_RANDOM_CLOCK_HZ: f64 = 600.0;
+
+/// Additional tolerance between readings of one clock, in milliseconds: a virtual machine may pause.
+const CLOCK_TOLERANCE_MILLIS: u64 = 2000;
+
+/// Contradictions in a row that prove random start values. One contradiction may be a restart or another host.
+const MAX_CONTRADICTIONS: u8 = 2;
 
 /// State of the timestamp clock of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,11 @@ use huginn_net_http::without_port;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::stored::{Bytes, exact};
-use crate::limits::{MAX_CONTACTS, MAX_HOST_BYTES};
+use crate::limits::MAX_HOST_BYTES;
+
+/// Maximum number of peers, and of names, of a profile: half of them the most used ones. With the longest names 10 KiB, usually
+/// less than 1 KiB.
+const MAX_CONTACTS: usize = 32;
 
 /// What a host was in contact with: its most used values and its rarest ones, at most 32, with their counts.
 ///

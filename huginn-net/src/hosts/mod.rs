@@ -82,8 +82,10 @@ use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
 use crate::finding::{ChangeFinding, Reasons, ToolFinding, UptimeFinding};
-use crate::limits::MAX_JUDGED_HOSTS;
 use crate::{Event, Finding, Scope};
+
+/// Maximum number of hosts whose scanners wait for their judgement: 3 MiB.
+const MAX_JUDGED_HOSTS: usize = 1 << 16;
 
 /// Limits of the host table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Conclusion;
 use crate::finding::{ChangeFinding, Reasons};
-use crate::limits::SCORE_HISTORY;
+
+/// Number of scores in the history of a host.
+const SCORE_HISTORY: usize = 32;
 
 /// Groups as (minimum score, maximum count): more scores of a group mean a shared address. A score also counts in the
 /// groups with a lower minimum.

@@ -5,7 +5,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::known_servers;
 use crate::finding::{CertificateNames, ServerMark, ServerMarks, StaticText};
-use crate::limits::{FIRST_WEAK_KEY_SECS, MAX_WEAK_KEY_BITS, MIN_LONG_VALIDITY_SECS};
+
+/// Maximum size of an RSA key that is a mark of its server, in bits.
+const MAX_WEAK_KEY_BITS: u32 = 1024;
+
+/// 2014-01-01, in seconds since 1970: public authorities signed smaller RSA keys until then (CA/Browser Forum, Baseline
+/// Requirements 1.0, appendix A).
+const FIRST_WEAK_KEY_SECS: i64 = 1_388_534_400;
+
+/// Minimum validity of a certificate that is a mark of its server, in seconds: 3,650 days.
+const MIN_LONG_VALIDITY_SECS: i64 = 315_360_000;
 
 /// What a ServerHello or a certificate says of a TLS server over TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

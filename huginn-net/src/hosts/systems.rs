@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Conclusion;
 use crate::finding::ChangeFinding;
-use crate::limits::MAX_NAMED_SYSTEMS;
+
+/// Systems of an address in one role that changes are reported of: the database has about twenty.
+const MAX_NAMED_SYSTEMS: usize = 8;
 
 /// The systems of an address in one role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,10 +10,29 @@ use serde::{Deserialize, Serialize};
 use super::progress::Progress;
 use super::stored::{exact, time};
 use crate::finding::ToolFinding;
-use crate::limits::{
-    MAX_LISTED_PORTS, MAX_TOOL_STACK_PERCENT, MAX_TOOL_TARGETS, MAX_TOOL_TRIES, MAX_TOP_VALUES,
-    MIN_TOOL_GROWTH_PERCENT, MIN_TOOL_TARGETS, TOOL_WAIT_NANOS,
-};
+use crate::limits::MAX_TOP_VALUES;
+
+/// Maximum number of ports in the list of the ports that a tool sent to: 8 KiB, as much as the bitmap of all ports that
+/// replaces it.
+const MAX_LISTED_PORTS: usize = 4096;
+
+/// Maximum number of addresses in the list of those that a tool sent to: four networks of 256 addresses, in 17 KiB.
+const MAX_TOOL_TARGETS: usize = 1024;
+
+/// Time after the first SYN of a scanner before it is judged, in nanoseconds: a stack repeats a SYN within 6 s.
+const TOOL_WAIT_NANOS: u64 = 10_000_000_000;
+
+/// Targets that make a scanner of what sends its SYNs.
+const MIN_TOOL_TARGETS: u64 = 5;
+
+/// Maximum number of SYNs to each of fewer targets: a scanner repeats a probe once.
+const MAX_TOOL_TRIES: u64 = 2;
+
+/// Maximum number of connections that go on, and of repeated SYNs, in percent of the targets of a scanner.
+const MAX_TOOL_STACK_PERCENT: u64 = 10;
+
+/// Minimum number of SYNs of a scanner that is reported with its last numbers, in percent of those of its last report.
+const MIN_TOOL_GROWTH_PERCENT: u64 = 110;
 
 /// The tools whose packets a host sends, at most eight, each with its targets.
 ///

@@ -18,7 +18,10 @@ use super::{Observed, ServerFacts};
 use super::{ProgressUpdate, asked_name, host_name};
 use crate::Finding;
 use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
-use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
+use crate::limits::MAX_SOFTWARE_LEN;
+
+/// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
+const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;

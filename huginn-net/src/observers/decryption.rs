@@ -54,8 +54,10 @@ mod with_secrets {
     use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsParserSettings};
 
     use super::DecryptionCounters;
-    use crate::limits::MAX_TUNNELS;
     use crate::observers::stream_parsers::StreamProtocols;
+
+    /// Maximum number of tunnels inside each other whose content is read: through a proxy, and one more.
+    const MAX_TUNNELS: u8 = 2;
 
     /// Whether TLS is decrypted, and with which secrets.
     #[derive(Clone, Debug, Default)]

@@ -7,7 +7,15 @@
 use huginn_net_core::{Segment, Side, TcpFlags, without_padding};
 
 use crate::hosts::SshLogin;
-use crate::limits::{MAX_FAILED_LOGIN_BYTES, MAX_FAILED_LOGIN_LENGTHS, SEGMENTS_AFTER_LOGIN};
+
+/// Bytes of a side of an SSH connection after its key exchange that no failed login has: six keys of RSA with 3,072 bits take 3 KiB.
+const MAX_FAILED_LOGIN_BYTES: u32 = 8 << 10;
+
+/// Different lengths of the messages of a server in a failed login: extensions, service, banner, failure, question and disconnection.
+const MAX_FAILED_LOGIN_LENGTHS: usize = 6;
+
+/// Segments of a server from the first sign of a login until it is clear.
+const SEGMENTS_AFTER_LOGIN: u32 = 3;
 
 /// SSH_MSG_NEWKEYS as a packet without encryption (RFC 4253, sections 6 and 7.3): 12 bytes, of which 10 are padding. A packet has at
 /// least 16 bytes, and padding to a multiple of 8.

@@ -3,7 +3,10 @@
 use huginn_net_core::{Segment, Side, TcpFlags, TcpHeader, without_padding};
 
 use crate::hosts::Progress;
-use crate::limits::MAX_ACKNOWLEDGED_BYTES;
+
+/// Bytes of a server that a client acknowledges with the first segment in the capture after the SYN+ACK, at most: more than an initial
+/// window (RFC 6928).
+const MAX_ACKNOWLEDGED_BYTES: u32 = 1 << 16;
 
 /// How far a TCP connection came.
 ///

@@ -8,8 +8,12 @@ use huginn_net_tls::{DecryptedHandshake, HandshakeCounters, TlsEvent, Transport}
 
 use super::FlowOutput;
 use super::decryption::{ContentEvent, DecryptionCounters, count};
-use crate::limits::MAX_QUIC_CONNECTIONS;
 use crate::parser_findings::ParserFindings;
+
+/// Maximum number of QUIC connections of a flow that are decrypted at once: a client that starts another one on the same ports has ended
+/// the one before.
+#[cfg(feature = "decrypt")]
+const MAX_QUIC_CONNECTIONS: usize = 4;
 
 /// The connections of one flow, the newest one first.
 #[derive(Debug, Default)]

@@ -6,7 +6,18 @@ use foldhash::fast::FixedState;
 use huginn_net_core::{Segment, TcpFlags, TcpHeader, Timestamp};
 
 use crate::hosts::StrayKind;
-use crate::limits::{MAX_PROBE_WINDOW, MAX_STRAYS_PER_PAIR, STRAY_PAIRS, STRAY_PERIOD_NANOS};
+
+/// Largest window of a segment with ACK that a scanner makes: that of older versions of Nmap.
+const MAX_PROBE_WINDOW: u16 = 4096;
+
+/// Segments between two endpoints in a minute that belong to no connection and are passed on: a scanner repeats a probe once.
+const MAX_STRAYS_PER_PAIR: u32 = 3;
+
+/// The time in which they count, in nanoseconds.
+const STRAY_PERIOD_NANOS: u64 = 60_000_000_000;
+
+/// Number of pairs of endpoints whose segments are counted, a power of two: 64 KiB for each worker.
+const STRAY_PAIRS: usize = 1 << 12;
 
 /// Passes on the first few segments of each kind between two endpoints in a minute.
 ///

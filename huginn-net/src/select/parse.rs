@@ -3,7 +3,12 @@
 use super::check::{Check, Comparison, Operand, Pattern, network};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::fields::{Results, bit};
-use crate::limits::{MAX_CONDITION_DEPTH, MAX_TESTS};
+
+/// Maximum number of comparisons of a condition: their results are bits of a number.
+const MAX_TESTS: usize = 128;
+
+/// Maximum number of `not` and parentheses in each other: the parser and the condition recurse.
+const MAX_CONDITION_DEPTH: usize = 64;
 
 /// A condition of numbered tests.
 #[derive(Clone, Debug)]

@@ -12,7 +12,10 @@ use serde_json::{Map, Value as Json};
 use super::error::{WatchListError, WatchListFault};
 use super::value::{Declared, Key, Kind, Value, recognised, refanged};
 use super::{documents, stix};
-use crate::limits::{MAX_LIST_DOCUMENT_BYTES, MAX_LIST_ENTRIES, MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
+use crate::limits::{MAX_LIST_ENTRIES, MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
+
+/// Maximum size of a JSON document, in bytes: parsed, it takes ten times as much memory.
+const MAX_LIST_DOCUMENT_BYTES: usize = 64 << 20;
 
 /// Columns with the type of the value in [`VALUE_COLUMNS`].
 const TYPE_COLUMNS: [&str; 3] = ["ioc_type", "indicator_type", "type"];

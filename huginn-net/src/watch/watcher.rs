@@ -8,8 +8,10 @@ use super::WatchLists;
 use super::search::{Hit, Hits, Search};
 use crate::Finding;
 use crate::finding::{ListEntry, Match};
-use crate::limits::MAX_FLOW_MATCHES;
 use crate::record::EventKind;
+
+/// Maximum number of matches of a flow, so that a flow takes at most 1 KiB to remember them.
+const MAX_FLOW_MATCHES: usize = 64;
 
 /// Lists that several threads share, and that can be replaced at any time. Clones share them.
 pub type WatchListHandle = Replaceable<WatchLists>;

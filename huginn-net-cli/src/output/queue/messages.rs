@@ -11,7 +11,8 @@ use huginn_net::core::Printable;
 use super::{MessageCounters, OutputCounters, OutputHandle, OutputQueue};
 use crate::stderr::Severity;
 
-use crate::limits::MESSAGE_QUEUE_BYTES;
+/// Size limit of the queue to standard error, in bytes. Messages are rare, and a dump of all hosts bypasses the queue.
+const MESSAGE_QUEUE_BYTES: usize = 1 << 20;
 
 /// A place that messages go to instead, such as a terminal view.
 pub(crate) type Redirect = Box<dyn Fn(&dyn Display) + Send>;

@@ -22,7 +22,17 @@ use super::LiveTarget;
 use super::error::OutputError;
 use super::files::{RotatingFile, Rotation};
 
-use crate::limits::{EVENTS_FLUSH_TIMEOUT, MAX_SPARE_CHUNKS, MESSAGES_FLUSH_TIMEOUT, QUEUE_CHUNK_BYTES};
+use crate::limits::EVENTS_FLUSH_TIMEOUT;
+
+/// Size of a chunk of a queue, in bytes. Larger chunks are not faster to write, smaller ones are slower.
+const QUEUE_CHUNK_BYTES: usize = 1 << 16;
+
+/// Maximum number of empty chunks kept for reuse. The queue frees the others after a backlog.
+const MAX_SPARE_CHUNKS: usize = 4;
+
+/// Maximum time that shutdown waits for a stalled reader of messages. Messages matter less than events, and this wait
+/// comes after that for events.
+const MESSAGES_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Bounded queue of lines, with the thread that writes them.
 #[derive(Debug)]

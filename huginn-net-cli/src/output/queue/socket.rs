@@ -3,9 +3,12 @@
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::time::Duration;
 
-use crate::limits::CONNECT_TIMEOUT;
 use crate::output::collector::{Collector, CollectorSocket};
+
+/// Time that a connection to a collector has to be accepted: shorter than shutdown waits for the writer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A socket, which is connected or not.
 #[derive(Debug)]

@@ -13,10 +13,23 @@ use super::{Chunk, Pause, Shared, Task};
 use crate::output::RepeatedCertificates;
 use crate::output::files::{Compression, RotatingFile, Rotation, is_without_reader};
 
-use crate::limits::{
-    COMPRESSED_BATCH_BYTES, COMPRESSED_BATCH_DELAY, FILE_CHECK_INTERVAL, PIPE_FULL_DELAY,
-    ROTATION_RETRY_DELAY, WRITE_BATCH_DELAY, WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL,
-};
+use crate::limits::{FILE_CHECK_INTERVAL, WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
+
+/// Delay after a write, in which events collect, so that producers need not wake the thread for each event.
+const WRITE_BATCH_DELAY: Duration = Duration::from_millis(1);
+
+/// Delay before a write to a full pipe is retried.
+const PIPE_FULL_DELAY: Duration = Duration::from_millis(10);
+
+/// Delay before a failed rotation is retried. Events still go to the current file, so a retry is less urgent than that
+/// of a write.
+const ROTATION_RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// Text that is compressed at once: frames of this size are nearly as small as longer ones.
+const COMPRESSED_BATCH_BYTES: usize = 1 << 18;
+
+/// Maximum time that events wait to be compressed: a crash loses these.
+const COMPRESSED_BATCH_DELAY: Duration = Duration::from_secs(2);
 
 /// Destination of bytes.
 #[derive(Debug)]

@@ -13,10 +13,25 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use crate::limits::{BATCH_ROWS, BATCH_TEXT_BYTES, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 #[cfg(unix)]
 use crate::output::unfinished_file::UnfinishedFile;
 use crate::output::{Document, TableFormat, Target};
+
+/// Rows of a record batch.
+#[cfg(feature = "parquet")]
+const BATCH_ROWS: usize = 8192;
+
+/// Bytes of texts from which on a record batch is complete: packets choose how long their texts are.
+#[cfg(feature = "parquet")]
+const BATCH_TEXT_BYTES: usize = 16 << 20;
+
+/// Maximum number of rows of a row group of a Parquet file.
+#[cfg(feature = "parquet")]
+const ROW_GROUP_ROWS: usize = 1 << 18;
+
+/// Maximum length of a row group of a Parquet file, in encoded bytes. It is kept in memory until it is complete.
+#[cfg(feature = "parquet")]
+const ROW_GROUP_BYTES: usize = 64 << 20;
 
 /// Writes events as a table.
 pub(crate) struct BatchWriter {

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 use std::time::SystemTime;
 
 use huginn_net::core::Amount;
@@ -13,13 +14,17 @@ use huginn_net::{Event, Timestamp};
 use huginn_net_arrow::EventBatchBuilder;
 
 use super::batches::BatchWriter;
-use crate::limits::{TABLE_CHECK_INTERVAL, WRITE_RETRY_DELAY};
+use crate::limits::WRITE_RETRY_DELAY;
 use crate::output::OutputError;
 use crate::output::files::{Rotation, StampedFiles};
 use crate::output::queue::messages::Messages;
 use crate::output::queue::{OutputQueue, Pause, Shared};
 use crate::paths::PathName;
 use crate::paths::parent_directory;
+
+/// Interval at which that thread looks whether a file is due, without events.
+#[cfg(all(unix, feature = "parquet"))]
+const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Names and contents of the files.
 pub(crate) struct TableFiles {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::limits::MAX_WRITTEN_CERTIFICATES;
+/// Maximum number of certificates that an output with `--certificates once` remembers, with 64 bytes each; then it forgets them.
+const MAX_WRITTEN_CERTIFICATES: usize = 1 << 16;
 
 /// The list of certificates of an event, after the name of the field. No text has an unescaped quotation mark.
 const LIST: &[u8] = br#""certificates":["#;

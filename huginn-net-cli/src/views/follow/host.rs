@@ -13,12 +13,21 @@ use huginn_net::{Escaped, Event, Finding, Side};
 
 use super::context::{Context, start_of};
 use super::offers::Offers;
-use crate::limits::{MAX_FOLLOWED_EVENTS, MAX_FOLLOWED_FLOWS, SHOWN_CONNECTIONS, SHOWN_OF_HOST, SHOWN_ROWS};
+use crate::limits::{SHOWN_OF_HOST, SHOWN_ROWS};
 use crate::output::{Zone, certificate_remarks, certificates_in_words, handshake_in_words};
 use crate::views::columns::{Layout, Table, wrapped, write_more};
 use crate::views::fingerprints::{Fingerprints, Selection};
 use crate::views::hosts::HostRow;
 use crate::views::store::{Part, Store, ValueKind};
+
+/// Maximum number of connections, and of other events, that `follow` keeps of a host: some 50 MB.
+const MAX_FOLLOWED_EVENTS: usize = 1 << 16;
+
+/// Maximum number of open connections of a host whose first packet and User-Agent `follow` remembers.
+const MAX_FOLLOWED_FLOWS: usize = 1 << 16;
+
+/// Number of connections of a host that the human format of `follow` lists, the first ones.
+const SHOWN_CONNECTIONS: usize = 500;
 
 /// Width of the column of titles.
 const TITLE_WIDTH: usize = 15;

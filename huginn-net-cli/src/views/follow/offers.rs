@@ -9,10 +9,13 @@ use huginn_net::tls::{ClientHello, Ech, is_grease, names};
 use serde::Serialize;
 
 use super::context::Context;
-use crate::limits::{MAX_FOLLOWED_OFFERS, MAX_LISTED, SHOWN_OF_HOST};
+use crate::limits::{MAX_LISTED, SHOWN_OF_HOST};
 use crate::views::columns::{Layout, Table, write_more};
 use crate::views::encoding::{object, write_json_line};
 use crate::views::store::bounded::{Bounded, Seen};
+
+/// Maximum number of different offers of a followed host's ClientHellos.
+const MAX_FOLLOWED_OFFERS: usize = 256;
 
 const HEADINGS: [&str; 6] = ["key shares", "post-quantum", "ECH", "hellos", "first seen", "last seen"];
 const LAYOUT: Layout<'static> = Layout { whole: &[1, 2, 4, 5], numbers: &[3] };

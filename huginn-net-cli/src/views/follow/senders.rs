@@ -10,10 +10,13 @@ use huginn_net::core::Amount;
 use serde::Serialize;
 
 use super::context::{Context, Subject};
-use crate::limits::{MAX_FOLLOWED_SENDERS, MAX_FOLLOWED_SERVERS, SHOWN_ROWS};
+use crate::limits::{MAX_FOLLOWED_SERVERS, SHOWN_ROWS};
 use crate::views::columns::{Layout, Table, write_more};
 use crate::views::encoding::{object, write_json_line};
 use crate::views::store::bounded::{Bounded, Seen};
+
+/// Maximum number of hosts that `follow --server` and `--fingerprint` list: forged addresses can be any number.
+const MAX_FOLLOWED_SENDERS: usize = 1 << 16;
 
 const HEADINGS: [&str; 8] =
     ["host", "system", "sent as", "events", "first seen", "last seen", "packet", "file"];

@@ -9,8 +9,10 @@ use huginn_net::tls::Version;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, deprecated_by, weaknesses};
 
 use super::certificate::CertificateProblem;
-use crate::limits::SHOWN_WEAK_METHODS;
 use crate::views::store::cryptography::{Client, Server};
+
+/// Number of weak SSH methods of a host that the human format and the report list, the worst ones.
+const SHOWN_WEAK_METHODS: usize = 3;
 
 /// What a server negotiated, or a client offered, that standards advise against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

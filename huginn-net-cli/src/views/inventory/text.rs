@@ -10,11 +10,17 @@ use huginn_net::{Escaped, Timestamp};
 use super::certificate::CertificateProblem;
 use super::problem::{Problems, method_text, worst_methods};
 use super::summary::{KeyExchangeName, Summary, Usage, version_name};
-use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_CERTIFICATES, SHOWN_KEY_EXCHANGES};
+use crate::limits::CERTIFICATE_WARNING_DAYS;
 use crate::output::Zone;
 use crate::views::columns::{Layout, Table, wrapped, write_more};
 use crate::views::store::bounded::Seen;
 use crate::views::store::cryptography::{Inventory, LeftOut, NamesOf};
+
+/// Number of certificates that the human format of an inventory lists.
+const SHOWN_CERTIFICATES: usize = 5;
+
+/// Number of key exchanges that the human format lists.
+const SHOWN_KEY_EXCHANGES: usize = 6;
 
 /// Width of the column of titles.
 const TITLE_WIDTH: usize = 13;

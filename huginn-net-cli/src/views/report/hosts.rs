@@ -10,14 +10,22 @@ use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
 use super::contents::Report;
-use crate::limits::{
-    MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_HOST_BYTES, MAX_REPORT_ITEMS, MAX_REPORT_ROW_BYTES,
-    MAX_REPORT_ROWS, MAX_REPORT_SHOWN_NAMES,
-};
+use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_ITEMS, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::views::hosts::HostRow;
 use crate::views::store::ValueKind;
 use crate::views::store::activity::{HostActivity, Names, Step};
+
+/// Maximum length of the hosts of a report as JSON, in bytes. A page of 2 MB loads at once, and the rest of it has less
+/// than 500 kB.
+const MAX_REPORT_HOST_BYTES: usize = 1_400_000;
+
+/// Maximum length of the rows of hosts as JSON, in bytes: the rest of [`MAX_REPORT_HOST_BYTES`] has room for the names,
+/// timelines and activity of the first hosts.
+const MAX_REPORT_ROW_BYTES: usize = 900_000;
+
+/// Number of names of a host that a report shows: the most used ones, and the rarest ones.
+const MAX_REPORT_SHOWN_NAMES: (usize, usize) = (6, 4);
 
 /// Hosts, each with its evidence. Equal texts are stored once: hosts refer to them by index.
 #[derive(Debug, Default, Serialize)]

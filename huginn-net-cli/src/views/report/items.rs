@@ -6,10 +6,13 @@ use huginn_net::alert::AlertKind;
 use huginn_net::core::Amount;
 
 use super::hosts::HostList;
-use crate::limits::{MAX_REPORT_ITEMS, MAX_REPORT_RARE_ITEMS};
+use crate::limits::MAX_REPORT_ITEMS;
 use crate::views::store::remarks::{Remark, RemarkList};
 use crate::views::store::statement::Packets;
 use crate::views::store::{SeenValue, Store, ValueKind};
+
+/// Maximum number of rare values of a kind that a report lists under what stands out: there are many in most networks.
+const MAX_REPORT_RARE_ITEMS: usize = 5;
 
 /// A statement about a host.
 #[derive(Clone, Debug)]

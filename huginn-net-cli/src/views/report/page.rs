@@ -10,12 +10,21 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::contents::Report;
 use super::hosts::HostList;
 use super::{charts, cryptography, items, security};
-use crate::limits::{MAX_REPORT_ALERTS, MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
+use crate::limits::MAX_REPORT_ROWS;
 use crate::output::last_boundary;
 use crate::views::encoding::percent_encoded;
 use crate::views::store::alerts::RankedAlert;
 use crate::views::store::statement::{Packets, Statement};
 use crate::views::store::{SeenValue, ValueKind};
+
+/// Maximum number of alerts in a report.
+const MAX_REPORT_ALERTS: usize = 50;
+
+/// Maximum length of a value in a link that filters hosts, in bytes: the hosts have longer texts cut.
+const MAX_REPORT_LINK_BYTES: usize = 64;
+
+/// Number of bars in a chart of a report.
+const MAX_REPORT_BARS: usize = 12;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::limits::MAX_REPORT_COMMAND_BYTES;
+/// Maximum length of the names of captures in the commands of a report, in bytes: a command fits a screen.
+const MAX_REPORT_COMMAND_BYTES: usize = 1000;
 
 /// The captures as arguments of a shell (POSIX) in the folder whose name, with the separator after it, has this length; many
 /// captures of that folder are `.`. `None` if a capture cannot be named so: standard input, or a name with control characters.

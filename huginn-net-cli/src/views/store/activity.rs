@@ -17,11 +17,28 @@ use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 use super::bounded::{Bounded, increment};
 use super::origin::Origin;
 use super::timeline::Bins;
-use crate::limits::{
-    MAX_REPORT_HOST_NAMES, MAX_REPORT_HOST_SECONDS, MAX_REPORT_STEP_TEXT, MAX_REPORT_STEPS,
-    MAX_REPORT_STEPS_OF_KIND, MAX_REPORT_TRACKED_HOSTS, MAX_REPORT_TRACKED_NAMES,
-};
 use crate::output::{certificate_remarks, certificates_in_words, handshake_in_words, last_boundary};
+
+/// Maximum number of hosts whose activity a report keeps; the page has no room for more rows.
+const MAX_REPORT_TRACKED_HOSTS: usize = 1 << 15;
+
+/// Maximum number of events in the timelines of all hosts of a report: about 200 bytes each.
+const MAX_REPORT_STEPS: usize = 1 << 17;
+
+/// Maximum number of events of each kind in the timeline of a host, so that no kind hides another one.
+const MAX_REPORT_STEPS_OF_KIND: usize = 16;
+
+/// Maximum length of a text in the timeline of a host, in bytes; longer ones are cut.
+const MAX_REPORT_STEP_TEXT: usize = 160;
+
+/// Maximum number of names that a report keeps of a host. Each event is compared with all of them.
+const MAX_REPORT_HOST_NAMES: usize = 48;
+
+/// Maximum number of names of all hosts of a report: about 60 bytes each.
+const MAX_REPORT_TRACKED_NAMES: usize = 1 << 18;
+
+/// Maximum number of intervals with events that a report keeps of a host.
+const MAX_REPORT_HOST_SECONDS: usize = 64;
 
 /// Number of intervals in the activity of a host.
 pub(crate) const SPARK_BINS: usize = 24;

@@ -12,8 +12,10 @@ use huginn_net::{Event, Finding, Timestamp};
 use super::bounded::increment;
 use super::origin::Origin;
 use super::statement::Statement;
-use crate::limits::MAX_ALERTS_OF_KIND;
 use crate::views::encoding::object;
+
+/// Maximum number of alerts of a kind that are proven, and of those that are not; others are counted.
+const MAX_ALERTS_OF_KIND: usize = 1000;
 
 /// The alerts of a run. Memory is bounded: alerts that exceed the limits are counted.
 #[derive(Debug, Default)]

@@ -9,7 +9,11 @@ use huginn_net::hosts::HostId;
 use huginn_net::{Escaped, Event, Finding};
 
 use super::bounded::{Bounded, Seen};
-use crate::limits::{MAX_LINE_TEXT, MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TOOL_HOSTS};
+use crate::limits::{MAX_LINE_TEXT, MAX_OVERVIEW_PAIRS};
+
+/// Maximum number of hosts whose tools totals, reports and the terminal view show: each takes up to 25 KiB for each of its
+/// eight tools, and usually has one.
+const MAX_OVERVIEW_TOOL_HOSTS: usize = 128;
 
 /// The hosts of events. Memory is bounded.
 #[derive(Debug, Default)]

@@ -12,8 +12,16 @@ use huginn_net::{Escaped, Event, Finding, Side};
 use super::bounded::{Bounded, increment};
 use super::origin::Origin;
 use super::statement::Statement;
-use crate::limits::{MAX_REPORT_ALERT_CLIENTS, MAX_REPORT_HANDSHAKE_PAIRS, MAX_REPORT_REMARKS};
 use crate::output::{certificate_problems, certificate_remarks, handshake_in_words};
+
+/// Maximum number of certificates or failed handshakes that a report keeps; others are counted.
+const MAX_REPORT_REMARKS: usize = 1000;
+
+/// Maximum number of clients that a report names with the certificate of a server.
+const MAX_REPORT_ALERT_CLIENTS: usize = 4;
+
+/// Maximum number of pairs of a client and a server whose TLS handshakes a report counts: about 100 bytes each.
+const MAX_REPORT_HANDSHAKE_PAIRS: usize = 1 << 15;
 
 /// What TLS handshakes show beside alerts, in the order of the captures. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]

@@ -8,7 +8,10 @@ use huginn_net::tls::Certificate;
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use super::bounded::Bounded;
-use crate::limits::{MAX_COMPARED_SERVERS, MAX_FOLLOWED_SERVERS, MAX_OVERVIEW_TEXT};
+use crate::limits::{MAX_FOLLOWED_SERVERS, MAX_OVERVIEW_TEXT};
+
+/// Maximum number of servers of a side in a comparison.
+const MAX_COMPARED_SERVERS: usize = 1 << 16;
 
 /// Servers with a list of texts of each. Memory is bounded.
 pub(crate) type ServerTexts = Bounded<SocketAddr, BTreeSet<String>, MAX_COMPARED_SERVERS>;

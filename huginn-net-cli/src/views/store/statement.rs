@@ -4,8 +4,11 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::bounded::increment;
-use crate::limits::{MAX_ALERT_PACKETS, MAX_ALERT_TEXT};
+use crate::limits::MAX_ALERT_TEXT;
 use crate::output::last_boundary;
+
+/// Maximum number of packets of an alert.
+const MAX_ALERT_PACKETS: usize = 8;
 
 /// A statement about a host, which several events may make.
 #[derive(Clone, Debug)]

@@ -7,7 +7,12 @@ use huginn_net::Event;
 use huginn_net::record::{EventGroup, EventKind};
 
 use super::bounded::increment;
-use crate::limits::{MAX_TIMELINE_BINS, MAX_TIMELINE_INTERVALS};
+
+/// Maximum number of intervals in the chart of a timeline.
+const MAX_TIMELINE_INTERVALS: u64 = 120;
+
+/// Maximum number of intervals with events that a timeline keeps: 64 bytes each.
+const MAX_TIMELINE_BINS: usize = 4096;
 
 /// Number of groups of events.
 pub(crate) const GROUPS: usize = EventGroup::ALL.len();

@@ -12,8 +12,11 @@ use super::bounded::{Bounded, increment};
 use super::kind::ValueKind;
 use super::origin::Origin;
 use super::repeatable::Repeatable;
-use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_VALUES};
+use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT};
 use crate::output::last_boundary;
+
+/// Maximum number of different values of each kind in an overview.
+const MAX_OVERVIEW_VALUES: usize = 1 << 15;
 
 /// Values of each kind, counted over events. Memory is bounded: see [`Values::left_out`].
 #[derive(Debug, Default)]

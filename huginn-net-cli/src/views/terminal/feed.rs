@@ -13,12 +13,23 @@ use huginn_net::hosts::HostId;
 
 use super::kept::{EventLine, KeptLines};
 use super::view::{HostOrder, Panel, Target, View};
-use crate::limits::{MAX_VIEW_ALERTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
 use crate::output::Lines;
 use crate::output::Zone;
 use crate::views::store::alerts::{RankedAlert, SeenAlert};
 use crate::views::store::statement::Statement;
 use crate::views::store::{Part, SeenHost, Store, ValueKind};
+
+/// Number of events that the terminal view keeps.
+const MAX_VIEW_LINES: usize = 1000;
+
+/// Number of alerts in the terminal view.
+const MAX_VIEW_ALERTS: usize = 200;
+
+/// Number of messages in the terminal view; older ones are only written.
+const MAX_VIEW_MESSAGES: usize = 3;
+
+/// Number of rare fingerprints of each kind in the terminal view.
+const MAX_VIEW_RARE: usize = 25;
 
 /// The kinds of fingerprints whose rarest values are shown.
 const RARE_KINDS: [ValueKind; 4] = [ValueKind::Ja4, ValueKind::Syn, ValueKind::HttpRequest, ValueKind::Hassh];

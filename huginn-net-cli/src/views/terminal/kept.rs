@@ -4,8 +4,15 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use crate::limits::{MAX_VIEW_HOST_LINES, MAX_VIEW_HOSTS, MAX_VIEW_KEPT_LINES};
+use crate::limits::MAX_VIEW_HOST_LINES;
 use crate::views::store::bounded::{Bounded, increment};
+
+/// Maximum number of hosts in the terminal view.
+const MAX_VIEW_HOSTS: usize = 1 << 16;
+
+/// Maximum number of lines of all hosts in the terminal view, about 200 bytes each: each host keeps fewer where there are
+/// more, at least its first and its last one.
+const MAX_VIEW_KEPT_LINES: usize = 2 * MAX_VIEW_HOSTS;
 
 /// An event as a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 use std::time::Instant;
 
 use ratatui::DefaultTerminal;
@@ -20,8 +21,10 @@ use self::feed::Shown;
 pub(crate) use self::feed::{Counts, Feed};
 use self::screen::Rates;
 use self::view::{Panel, Target, View};
-use crate::limits::SCREEN_INTERVAL;
 use crate::output::Zone;
+
+/// Interval between two screens of the terminal view.
+const SCREEN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A terminal with the view on it. The terminal is restored when the view ends, and on a panic.
 pub(crate) struct TerminalView {

@@ -15,9 +15,11 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, Wrap};
 use super::feed::{FindingRow, RareValue, Shown};
 use super::kept::EventLine;
 use super::view::{HostOrder, Panel, Target, View};
-use crate::limits::RATE_INTERVAL;
 use crate::output::Zone;
 use crate::views::store::SeenHost;
+
+/// Interval over which the terminal view computes rates.
+const RATE_INTERVAL: Duration = Duration::from_secs(1);
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);

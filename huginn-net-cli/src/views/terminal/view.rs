@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::limits::MAX_VIEW_FILTER;
+/// Maximum length of a filter in the terminal view, in bytes: more than a line of a terminal shows.
+const MAX_VIEW_FILTER: usize = 200;
 
 /// A part of the screen with rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::clients::ClientValue;
-use crate::limits::MAX_COUNTED_FINGERPRINTS;
+
+/// Maximum number of fingerprints whose lines `enrich` counts: 24 MiB.
+const MAX_COUNTED_FINGERPRINTS: usize = 1 << 18;
 
 /// How often a fingerprint occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,12 @@ use huginn_net_tls::Ja3Hash;
 
 use crate::clients::{ClientValue, ClientValueKind};
 use crate::json::write_text;
-use crate::limits::MAX_KEPT_NAMES;
 use crate::record::SoftwareRecord;
 use crate::record::describe::append;
 use crate::{ClientDatabase, Database};
+
+/// Maximum number of fingerprints whose names are kept: a few hundred occur in most networks, and a name has about 500 bytes.
+const MAX_KEPT_NAMES: usize = 1 << 16;
 
 /// The kind of a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

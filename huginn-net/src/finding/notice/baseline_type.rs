@@ -6,9 +6,14 @@ use huginn_net_core::is_printable;
 use huginn_net_tls::Ja4;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{
-    MAX_BASELINE_LONG_VALUES, MAX_BASELINE_TOOLS, MAX_BASELINE_VALUE_BYTES, MAX_BASELINE_VALUES,
-};
+use crate::limits::{MAX_BASELINE_LONG_VALUES, MAX_BASELINE_VALUE_BYTES};
+
+/// Maximum number of values of a type in a baseline, those of its files included: hashes, servers, names, clients. Seven types: 110 MiB,
+/// if all names are as long as possible.
+const MAX_BASELINE_VALUES: usize = 1 << 16;
+
+/// Maximum number of tools in a baseline: more than databases name.
+const MAX_BASELINE_TOOLS: usize = 1 << 10;
 
 huginn_net_core::table_enum! {
     /// A type of values that a [`Baseline`](crate::hosts::Baseline) lists.

@@ -7,7 +7,14 @@ use huginn_net_core::Timestamp;
 use huginn_net_tls::CertificateFields;
 
 use crate::addresses::is_public;
-use crate::limits::{MAX_NOTICE_NAME_BYTES, MIN_MARKS_INSIDE, MIN_MARKS_OUTSIDE};
+
+/// Marks of a TLS server without a name that are reported, if its address is public, and if it is not.
+const MIN_MARKS_OUTSIDE: u32 = 2;
+
+const MIN_MARKS_INSIDE: u32 = 3;
+
+/// Maximum length of the subject and of the issuer of a certificate in a finding, in bytes.
+const MAX_NOTICE_NAME_BYTES: usize = 200;
 
 /// A TLS server without a name that has further marks.
 ///

@@ -14,11 +14,38 @@ use super::{ClientKey, at_packet, client_of};
 use crate::finding::{BeaconNotice, BeaconTarget, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::RequestFacts;
 use crate::limits::{
-    BEACON_CONNECTION_GAP_MILLIS, BEACON_CONTACTS, BEACON_GAP_MILLIS, BEACON_STEPS, MAX_BEACON_BYTES,
-    MAX_BEACON_CANDIDATES, MAX_BEACON_CONNECTION_PAUSE_MILLIS, MAX_BEACON_DEVIATION_PERMILLE,
-    MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, MIN_BEACON_CONNECTION_PERIOD_MILLIS, MIN_BEACON_PERIOD_MILLIS,
-    MIN_BEACON_REGULAR_PERCENT, NOTICE_IDLE_SECS,
+    BEACON_CONTACTS, MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, NOTICE_IDLE_SECS,
 };
+
+/// Fewer contacts that make a beacon, and the maximum deviation of their intervals from the median, in thousandths of it. Contacts
+/// at random times fulfil one of these steps, or the one of [`BEACON_CONTACTS`], with a probability below 10^-10, whatever their rate.
+const BEACON_STEPS: [(u32, u32); 3] = [(10, 50), (14, 95), (17, 155)];
+
+/// Time without activity after which the next one is another contact, in milliseconds: connections of one visit follow each
+/// other.
+const BEACON_GAP_MILLIS: u64 = 2000;
+
+/// Minimum period of a beacon, in milliseconds: five times the gap, which makes short random intervals more alike.
+const MIN_BEACON_PERIOD_MILLIS: u32 = 10_000;
+
+/// Time without a new connection after which the next one is another contact, for periods below [`MIN_BEACON_PERIOD_MILLIS`].
+const BEACON_CONNECTION_GAP_MILLIS: u64 = 400;
+
+/// Minimum period of a beacon of connections, in milliseconds: five times their gap.
+const MIN_BEACON_CONNECTION_PERIOD_MILLIS: u32 = 2000;
+
+/// Time between two connections that ends a series with a period below [`MIN_BEACON_PERIOD_MILLIS`], in milliseconds: more than
+/// that of one lost connection.
+const MAX_BEACON_CONNECTION_PAUSE_MILLIS: u64 = 25_000;
+
+/// Maximum deviation of an interval from the median: beacons commonly vary by up to 20 %.
+const MAX_BEACON_DEVIATION_PERMILLE: u32 = 250;
+
+/// Minimum share of the intervals within that deviation: some contacts are lost or repeated.
+const MIN_BEACON_REGULAR_PERCENT: usize = 90;
+
+/// Maximum memory of times, packet numbers and User-Agents, in bytes.
+const MAX_BEACON_BYTES: usize = 16 << 20;
 
 /// A client and a server.
 type PairKey = (ClientKey, TargetKey);

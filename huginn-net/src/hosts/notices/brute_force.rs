@@ -10,10 +10,22 @@ use super::by_proof::ByProof;
 use super::{ClientKey, client_of};
 use crate::finding::{BruteForceNotice, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::SshLogin;
-use crate::limits::{
-    LOGIN_AFTER_ATTEMPTS_NANOS, LOGIN_WINDOW_NANOS, MAX_LOGIN_PAIRS, MAX_NOTICE_PACKETS, MIN_FAILED_LOGINS,
-    MIN_PROVEN_LOGINS, MIN_SCAN_GROWTH_PERCENT,
-};
+use crate::limits::{MAX_NOTICE_PACKETS, MIN_SCAN_GROWTH_PERCENT};
+
+/// Failed logins of a client at one server that are an attack, and the time in which they count, in nanoseconds: a person, or a job with
+/// an old key, tries a few times a minute.
+const MIN_FAILED_LOGINS: u32 = 10;
+
+const LOGIN_WINDOW_NANOS: u64 = 60_000_000_000;
+
+/// Failed logins with complete handshakes that prove an attack: a host whose address others forge fails a few times itself.
+const MIN_PROVEN_LOGINS: u32 = 5;
+
+/// Time after the last failed login in which one that succeeds belongs to the attack, in nanoseconds.
+const LOGIN_AFTER_ATTEMPTS_NANOS: u64 = 600_000_000_000;
+
+/// Maximum number of pairs of client and SSH server whose logins are counted: 6 MiB.
+const MAX_LOGIN_PAIRS: usize = 1 << 14;
 
 /// The failed logins of each client at each server.
 #[derive(Debug)]

@@ -31,7 +31,17 @@ use super::{HostUpdate, Progress, TcpUpdate, Update};
 use crate::Finding;
 use crate::alert::AlertKind;
 use crate::finding::{TrafficNotice, TrafficNoticeKind};
-use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CONTACTS, NOTICE_IDLE_SECS, SCAN_HOSTS, SCAN_PORTS};
+use crate::limits::{BEACON_CONTACTS, NOTICE_IDLE_SECS};
+
+/// Ports of a host that make a scan: more than any client uses of one server in a minute, except for a scanner, or one that
+/// transfers files by FTP, whose ports answer.
+const SCAN_PORTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
+
+/// Hosts on a port that make a scan: more than a browser contacts in a minute.
+const SCAN_HOSTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
+
+/// Maximum number of contacts that a caller may ask for: 64 KiB of times and packet numbers.
+const MAX_BEACON_CONTACTS: u32 = 1000;
 
 /// Thresholds of findings above fingerprints. docs/findings.md has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,10 @@ use super::by_proof::ByProof;
 use super::{ClientKey, at_packet, client_of};
 use crate::finding::{ContradictionNotice, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::{HttpUpdate, RequestFacts, contradiction_of_head};
-use crate::limits::{MAX_NOTICES_ONCE, NOTICE_IDLE_SECS};
+use crate::limits::NOTICE_IDLE_SECS;
+
+/// Maximum number of findings that are remembered so that they are reported once: 6 MiB.
+const MAX_NOTICES_ONCE: usize = 1 << 16;
 
 /// What was reported, and whether with proof.
 #[derive(Debug)]

@@ -14,10 +14,13 @@ use crate::finding::{
     UnusualServerNotice,
 };
 use crate::hosts::{CertificateFacts, RequestFacts, ServerFacts, known_servers};
-use crate::limits::{
-    FIRST_OLD_VERSION_SECS, MAX_BROWSER_CLIENTS, MAX_NOTICE_PACKETS, MAX_SERVER_BYTES, MAX_SERVERS,
-    NOTICE_IDLE_SECS,
-};
+use crate::limits::{MAX_BROWSER_CLIENTS, MAX_NOTICE_PACKETS, MAX_SERVERS, NOTICE_IDLE_SECS};
+
+/// 2020-01-01, in seconds since 1970: browsers dropped TLS 1.0 in that year.
+const FIRST_OLD_VERSION_SECS: i64 = 1_577_836_800;
+
+/// Maximum memory of their packet numbers and names, in bytes.
+const MAX_SERVER_BYTES: usize = 8 << 20;
 
 /// TLS servers that clients contact without a name.
 #[derive(Debug)]

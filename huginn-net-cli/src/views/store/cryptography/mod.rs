@@ -22,9 +22,18 @@ pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
 pub(crate) use self::seen::SeenList;
 use self::seen::{Full, Memory};
 use super::bounded::{Seen, increment};
-use crate::limits::{
-    MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES, MAX_PENDING_CHOICES,
-};
+
+/// Maximum number of servers, and of clients: forged addresses can be any number.
+const MAX_INVENTORY_HOSTS: usize = 1 << 18;
+
+/// Maximum number of names of a server address: content delivery networks have any number.
+const MAX_INVENTORY_NAMES: usize = 8;
+
+/// Maximum length of a name of a server, in bytes: that of a DNS name.
+const MAX_INVENTORY_NAME_BYTES: usize = 255;
+
+/// Maximum number of handshakes of TLS 1.2 and older whose group may still come. At the limit all of them count without.
+const MAX_PENDING_CHOICES: usize = 1 << 16;
 
 /// A number for the VLAN tags and tunnels around an address: equal private addresses may be two hosts.
 type Tunnel = u64;

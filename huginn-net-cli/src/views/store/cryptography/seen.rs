@@ -3,7 +3,10 @@
 use huginn_net::Timestamp;
 
 use super::super::bounded::Seen;
-use crate::limits::{MAX_INVENTORY_BYTES, MAX_INVENTORY_VALUES};
+use crate::limits::MAX_INVENTORY_BYTES;
+
+/// Maximum number of different values of one kind of a host, such as hellos: each event looks through them.
+const MAX_INVENTORY_VALUES: usize = 256;
 
 /// Distinct values, each with its count, in the order in which they came.
 #[derive(Debug)]

@@ -12,7 +12,12 @@ use crate::finding::notice::{TYPES, client_host};
 use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::NoticeCounters;
 use crate::hosts::observed::{BaselineValue, Observed, Unnamed};
-use crate::limits::{HANDSHAKE_IDLE_SECS, MAX_UNNAMED_HANDSHAKES};
+
+/// Maximum number of open handshakes with servers without a name that a baseline follows: 2 MiB.
+const MAX_UNNAMED_HANDSHAKES: usize = 1 << 14;
+
+/// Time after which such a handshake is forgotten, in seconds: longer than servers commonly wait for one.
+const HANDSHAKE_IDLE_SECS: u64 = 120;
 
 /// A baseline, and what an analysis adds to it.
 #[derive(Debug)]

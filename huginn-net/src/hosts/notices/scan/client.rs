@@ -12,10 +12,27 @@ use super::open::OpenScan;
 use super::{Thresholds, is_at_most, is_percent};
 use crate::finding::{ScanRemark, ScanSegments, ScanTarget};
 use crate::limits::{
-    MAX_PROBES, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_TARGETS, MIN_BUSY_TARGETS,
-    MIN_SCAN_PORT_PERCENT, MIN_SCAN_PORTS_PERCENT, MIN_SCAN_TOOL_PERCENT, PORTS_OF_MANY_HOSTS,
-    SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_FACTOR, SLOW_SCAN_WINDOWS,
+    MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_TARGETS, MIN_SCAN_TOOL_PERCENT,
+    SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS,
 };
+
+/// How many times as many targets make a slow scan.
+const SLOW_SCAN_FACTOR: u32 = 2;
+
+/// Minimum share of the targets of a client that have a port of a scan of hosts.
+const MIN_SCAN_PORT_PERCENT: usize = 10;
+
+/// Minimum share of the targets of a client that have the ports of a scan of hosts: peer-to-peer programs contact many ports.
+const MIN_SCAN_PORTS_PERCENT: usize = 50;
+
+/// Ports of which programs contact many hosts: SYNs without answers do not tell their connections from a scan.
+const PORTS_OF_MANY_HOSTS: [u16; 5] = [25, 53, 80, 443, 853];
+
+/// Maximum number of segments with ACK that a scanner sends to a target: more are those of a connection.
+const MAX_PROBES: u32 = 2;
+
+/// Targets of which most accepted, after which a client without answers lost its network.
+const MIN_BUSY_TARGETS: usize = 20;
 
 /// The connections that a client tried in the last minutes, and its scans.
 #[derive(Debug)]

@@ -16,10 +16,16 @@ use super::by_proof::ByProof;
 use super::{ClientKey, NoticeSettings, client_of};
 use crate::finding::{ScanRemark, ScanSegments, TrafficNotice};
 use crate::hosts::{Progress, StrayKind, Tools};
-use crate::limits::{
-    MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS, MAX_SCANS_PER_CLIENT, SCAN_ANSWER_NANOS,
-    SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS,
-};
+use crate::limits::{MAX_SCAN_TARGETS, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS};
+
+/// Maximum number of scans of a client that are followed: 100 KiB.
+const MAX_SCANS_PER_CLIENT: usize = 4;
+
+/// Maximum number of clients whose connections are counted: 8 MiB.
+const MAX_SCAN_CLIENTS: usize = 1 << 16;
+
+/// Maximum memory of their targets and scans, in bytes.
+const MAX_SCAN_BYTES: usize = 32 << 20;
 
 /// The connections of each client in the last minutes, and the scans that were found.
 #[derive(Debug)]

@@ -12,9 +12,12 @@ use super::{is_at_most, is_percent};
 use crate::finding::{ScanNotice, ScanRemark, ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::{HostSet, PortSet};
 use crate::limits::{
-    MAX_NOTICE_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_PROOFS,
-    MIN_SCAN_GROWTH_PERCENT, MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS,
+    MAX_NOTICE_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MIN_SCAN_GROWTH_PERCENT,
+    MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS,
 };
+
+/// Maximum number of targets of a scan that are remembered because the client acknowledged their SYN+ACK.
+const MAX_SCAN_PROOFS: usize = 8;
 
 /// A scan that was reported, and may grow.
 #[derive(Debug)]

@@ -37,9 +37,11 @@ use self::flow_values::FlowValues;
 use self::row::Row;
 use self::software::SoftwareLog;
 use super::values::HashedFlow;
-use crate::limits::MAX_OPEN_ZEEK_BYTES;
 use crate::record::{EventKind, is_alert};
 use crate::{Event, Finding};
+
+/// Maximum memory of the rows of open connections, in bytes: 60,000 connections with a hello.
+const MAX_OPEN_ZEEK_BYTES: usize = 64 << 20;
 
 huginn_net_core::table_enum! {
     /// A log of Zeek, or ours.

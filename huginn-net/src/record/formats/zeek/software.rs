@@ -10,10 +10,12 @@ use huginn_net_core::Side;
 use super::columns::{LogColumns, ZeekType};
 use super::row::Row;
 use super::{ZeekForm, ZeekLog};
-use crate::limits::MAX_SOFTWARE_ROWS;
 use crate::record::formats::values::{time_zeek, wire_text};
 use crate::record::{Ip, describe};
 use crate::{Event, Finding};
+
+/// Maximum number of programs of hosts in the memory of what `software` has: 1 MiB.
+const MAX_SOFTWARE_ROWS: usize = 1 << 16;
 
 /// The columns, as in Zeek.
 pub(super) const COLUMNS: [(&str, ZeekType); 11] = [
