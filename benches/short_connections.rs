@@ -18,7 +18,7 @@ mod resident;
 use std::hint::black_box;
 use std::time::Instant;
 
-use huginn_net::{Event, HuginnNet, Observers};
+use huginn_net::{Configure, Event, HuginnNet, Observers};
 use huginn_net_core::{Frame, Timestamp};
 
 use packets::{Packets, Repeat};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes huginn-net-tls/src/names/cipher_suites.rs: numbers and names of IANA's registry "TLS Cipher Suites", as the crate
+# Writes huginn-net-tls/src/names/cipher_suites.txt: numbers and names of IANA's registry "TLS Cipher Suites", as the crate
 # tls-parser (MIT or Apache-2.0) ships it in scripts/tls-ciphersuites.txt.
 #
 #   ci/cipher-suites.sh            write the table
@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly TABLE=huginn-net-tls/src/names/cipher_suites.rs
+readonly TABLE=huginn-net-tls/src/names/cipher_suites.txt
 
 main() {
     local crate
@@ -22,17 +22,9 @@ print(next(p["manifest_path"] for p in packages if p["name"] == "tls-parser").rp
     fi
 }
 
-# table CRATE: the Rust source.
+# table CRATE: the rows.
 table() {
-    echo '//! Names of the cipher suites that IANA has registered. Written by `ci/cipher-suites.sh`.'
-    echo
-    echo 'use super::Names;'
-    echo
-    echo '/// By number.'
-    echo '#[rustfmt::skip]'
-    echo 'pub(super) const REGISTERED: Names = &['
-    sort "$1/scripts/tls-ciphersuites.txt" | sed -nE 's/^([0-9a-f]{4}):([A-Z0-9a-z_]+):.*/    (0x\1, "\2"),/p'
-    echo '];'
+    sort "$1/scripts/tls-ciphersuites.txt" | sed -nE 's/^([0-9a-f]{4}):([A-Z0-9a-z_]+):.*/0x\1 \2/p'
 }
 
 main "$@"

@@ -61,11 +61,17 @@ DRAFT_KEY_SHARE = 40
 
 def tables():
     """The numbers of the names that the program writes, by the table that has them."""
-    with open(os.path.join(HERE, "../../huginn-net-tls/src/names/mod.rs"), encoding="utf-8") as file:
+    folder = os.path.join(HERE, "../../huginn-net-tls/src/names")
+    with open(os.path.join(folder, "mod.rs"), encoding="utf-8") as file:
         text = file.read()
     found = {}
-    for table, rows in re.findall(r"^const (\w+): Names(?:<\w+>)? =\s*&\[(.*?)\];", text, re.M | re.S):
+    for table, rows in re.findall(r"^const (\w+): &\[\(u64, &str\)\] =\s*&\[(.*?)\];", text, re.M | re.S):
         found[table] = {name: int(number, 0) for number, name in re.findall(r'\((\w+), "([^"]*)"\)', rows)}
+    for entry in os.listdir(folder):
+        if entry.endswith(".txt"):
+            with open(os.path.join(folder, entry), encoding="utf-8") as file:
+                rows = (line.rstrip("\n").split(" ", 1) for line in file)
+                found[entry[:-4].upper()] = {name: int(number, 0) for number, name in rows}
     return found
 
 

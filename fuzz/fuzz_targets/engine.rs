@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use huginn_net::p0f::P0fLine;
 use huginn_net::hosts::JsonHost;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Event, HuginnNet, Observers, Scope};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers, Scope};
 use libfuzzer_sys::fuzz_target;
 
 /// Worker counts to compare with one worker, and their block sizes: one frame, or a few.

@@ -8,7 +8,7 @@ use std::io::Cursor;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
 /// Bytes of JSON for each byte of capture.

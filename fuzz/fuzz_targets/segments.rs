@@ -4,7 +4,7 @@
 
 use huginn_net::observers::EventLimits;
 use huginn_net::record::JsonEvent;
-use huginn_net::{Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -20,7 +20,7 @@ use arrow_schema::DataType;
 use huginn_net::hosts::{Baseline, NoticeSettings};
 use huginn_net::record::JsonEvent;
 use huginn_net::watch::{WatchListHandle, WatchLists};
-use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::{ColumnInfo, EventBatchBuilder, columns};
 use serde_json::{Value, json};
 

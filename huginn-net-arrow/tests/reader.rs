@@ -20,7 +20,7 @@ use huginn_net::core::{Analyzer, SharedState};
 use huginn_net::hosts::HostUpdateRecord;
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::{
     EventBatchBuilder, EventBatches, HOST_RECORD_ORDER, HostRecordBatches, host_record_schema, schema,
 };

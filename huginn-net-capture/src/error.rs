@@ -1,6 +1,5 @@
 //! Errors of capture files.
 
-use std::fmt;
 use std::io;
 use std::num::NonZeroU32;
 
@@ -235,31 +234,21 @@ pub enum Defect {
     },
 }
 
-/// A part of a capture file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Part {
-    /// The header of a pcap file.
-    FileHeader,
-    /// The header of a pcap record.
-    RecordHeader,
-    /// The frame of a pcap record.
-    Record,
-    /// The first fields of a pcapng block.
-    BlockHeader,
-    /// A pcapng block.
-    Block,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FileHeader => "file header",
-            Self::RecordHeader => "record header",
-            Self::Record => "record",
-            Self::BlockHeader => "block header",
-            Self::Block => "block",
-        })
+huginn_net_core::named! {
+    /// A part of a capture file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Part {
+        /// The header of a pcap file.
+        FileHeader = "file header",
+        /// The header of a pcap record.
+        RecordHeader = "record header",
+        /// The frame of a pcap record.
+        Record = "record",
+        /// The first fields of a pcapng block.
+        BlockHeader = "block header",
+        /// A pcapng block.
+        Block = "block",
     }
 }
 

@@ -37,7 +37,7 @@ use std::str::FromStr;
 use huginn_net_db::{Database, HttpMatch, Label, Software, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpVersion, Request};
-use huginn_net_wire::Quoted;
+use huginn_net_wire::{Joined, Quoted};
 
 pub use bytes::{ClientBytes, ClientBytesError};
 use claim::{Browser, BrowserClaim};
@@ -79,38 +79,21 @@ pub struct Consistency {
     pub reasons: Vec<String>,
 }
 
-/// A conclusion about a client, from the least to the most remarkable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The client claims no browser, or too little is known.
-    Unknown,
-    /// TLS, HTTP/2 or the headers are those of the claimed browser, and nothing contradicts it.
-    Consistent,
-    /// A header says that a proxy forwarded the request, which explains the differences.
-    Proxy,
-    /// The layers differ and nothing shows why: NAT, a proxy or a forged User-Agent.
-    Unexplained,
-    /// The client is not the browser that it claims to be.
-    Imitation,
-}
-
-impl Outcome {
-    /// The name in every view: `consistent`, `imitation`, `proxy`, `unexplained` or `unknown`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Consistent => "consistent",
-            Self::Proxy => "proxy",
-            Self::Unexplained => "unexplained",
-            Self::Imitation => "imitation",
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+huginn_net_wire::named! {
+    /// A conclusion about a client, from the least to the most remarkable.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum Outcome {
+        /// The client claims no browser, or too little is known.
+        Unknown = "unknown",
+        /// TLS, HTTP/2 or the headers are those of the claimed browser, and nothing contradicts it.
+        Consistent = "consistent",
+        /// A header says that a proxy forwarded the request, which explains the differences.
+        Proxy = "proxy",
+        /// The layers differ and nothing shows why: NAT, a proxy or a forged User-Agent.
+        Unexplained = "unexplained",
+        /// The client is not the browser that it claims to be.
+        Imitation = "imitation",
     }
 }
 
@@ -124,20 +107,14 @@ impl FromStr for Outcome {
     type Err = OutcomeParseError;
 
     fn from_str(name: &str) -> Result<Self, OutcomeParseError> {
-        let all = [Self::Unknown, Self::Consistent, Self::Proxy, Self::Unexplained, Self::Imitation];
-        all.into_iter().find(|outcome| outcome.name() == name).ok_or(OutcomeParseError)
+        Self::from_name(name).ok_or(OutcomeParseError)
     }
 }
 
 impl fmt::Display for Consistency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.outcome)?;
-        let mut separator = ": ";
-        for reason in &self.reasons {
-            write!(f, "{separator}{reason}")?;
-            separator = "; ";
-        }
-        Ok(())
+        let separator = if self.reasons.is_empty() { "" } else { ": " };
+        write!(f, "{}{separator}{}", self.outcome, Joined(&self.reasons, "; "))
     }
 }
 

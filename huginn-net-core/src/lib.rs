@@ -89,13 +89,13 @@ pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, Idle
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use huginn_net_wire::deserialize_from_text;
-#[doc(hidden)]
-pub use huginn_net_wire::table_enum;
 pub use huginn_net_wire::{
-    Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Parsed, Printable, Quoted, Reassembler,
+    Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Joined, Parsed, Printable, Quoted, Reassembler,
     ReassemblyLimits, Side, Truncated, byte_digits, is_printable, md5_digits, md5_from_digits, number_digits,
     quoted,
 };
+#[doc(hidden)]
+pub use huginn_net_wire::{named, table_enum};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use limits::MAX_TUNNEL_LAYERS;

@@ -213,22 +213,22 @@ impl Database {
 
     /// The signatures of `[tcp:request]`.
     pub fn tcp_request(&self) -> &[Entry<TcpPattern>] {
-        self.tcp_request.entries()
+        &self.tcp_request.entries
     }
 
     /// The signatures of `[tcp:response]`.
     pub fn tcp_response(&self) -> &[Entry<TcpPattern>] {
-        self.tcp_response.entries()
+        &self.tcp_response.entries
     }
 
     /// The signatures of `[http:request]`.
     pub fn http_request(&self) -> &[Entry<HttpPattern>] {
-        self.http_request.entries()
+        &self.http_request.entries
     }
 
     /// The signatures of `[http:response]`.
     pub fn http_response(&self) -> &[Entry<HttpPattern>] {
-        self.http_response.entries()
+        &self.http_response.entries
     }
 }
 

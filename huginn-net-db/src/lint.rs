@@ -50,32 +50,34 @@ pub enum Remark {
     },
 }
 
-/// Fields of a signature that contradict each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SignatureContradiction {
-    /// A maximum segment size without its option.
-    MssWithoutOption,
-    /// A window scale without its option.
-    ScaleWithoutOption,
-    /// A multiple of the maximum segment size without its option.
-    MultipleWithoutMss,
-    /// `exws` with a scale up to 14, or a scale above 14 without `exws`.
-    Scale,
-    /// `ts1-` or `ts2+` without the timestamp option.
-    TimestampWithoutOption,
-    /// `ts2+` on a SYN+ACK, where it is not a quirk.
-    PeerTimestampOfSynAck,
-    /// `opt+` without an end of the options and at least two bytes after it.
-    NothingAfterEol,
-    /// `id+` without `df`, or `id-` with it.
-    Id,
-    /// `ack+` on a SYN+ACK, or `ack-` on a SYN.
-    Ack,
-    /// `uptr+` with `urgf+`.
-    Urgent,
-    /// A header that is both required and forbidden.
-    AbsentHeader,
+huginn_net_wire::named! {
+    /// Fields of a signature that contradict each other.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum SignatureContradiction {
+        /// A maximum segment size without its option.
+        MssWithoutOption = "an MSS, but the layout has no mss",
+        /// A window scale without its option.
+        ScaleWithoutOption = "a window scale, but the layout has no ws",
+        /// A multiple of the maximum segment size without its option.
+        MultipleWithoutMss = "the window is a multiple, but the layout has no mss",
+        /// `exws` with a scale up to 14, or a scale above 14 without `exws`.
+        Scale = "exws goes with a scale over 14, and the other way round",
+        /// `ts1-` or `ts2+` without the timestamp option.
+        TimestampWithoutOption = "ts1- or ts2+, but the layout has no ts",
+        /// `ts2+` on a SYN+ACK, where it is not a quirk.
+        PeerTimestampOfSynAck = "ts2+ does not occur on a SYN+ACK",
+        /// `opt+` without an end of the options and at least two bytes after it.
+        NothingAfterEol = "opt+ needs eol+2 or more",
+        /// `id+` without `df`, or `id-` with it.
+        Id = "id+ goes with df, id- without",
+        /// `ack+` on a SYN+ACK, or `ack-` on a SYN.
+        Ack = "a SYN has no ack-, a SYN+ACK no ack+",
+        /// `uptr+` with `urgf+`.
+        Urgent = "uptr+ and urgf+ exclude each other",
+        /// A header that is both required and forbidden.
+        AbsentHeader = "a header that it asks for must be absent",
+    }
 }
 
 impl Database {
@@ -87,7 +89,7 @@ impl Database {
         {
             let unreachable = |(line, other)| Lint { line, remark: Remark::Unreachable { other } };
             lints.extend(index.covered().map(unreachable));
-            let contradictory = index.entries().iter().filter_map(|entry| {
+            let contradictory = index.entries.iter().filter_map(|entry| {
                 let contradiction = contradiction(&entry.pattern, handshake)?;
                 Some(Lint { line: entry.line, remark: Remark::Contradiction(contradiction) })
             });
@@ -96,7 +98,7 @@ impl Database {
         for index in [&self.http_request, &self.http_response] {
             let unreachable = |(line, other)| Lint { line, remark: Remark::Unreachable { other } };
             lints.extend(index.covered().map(unreachable));
-            let contradictory = index.entries().iter().filter(|entry| is_contradictory(&entry.pattern));
+            let contradictory = index.entries.iter().filter(|entry| is_contradictory(&entry.pattern));
             lints.extend(contradictory.map(|entry| Lint {
                 line: entry.line,
                 remark: Remark::Contradiction(SignatureContradiction::AbsentHeader),
@@ -219,23 +221,5 @@ impl fmt::Display for Remark {
             Self::ToolWithoutSystems => f.write_str("the label of class '!' lists no systems in sys"),
             Self::UnknownSystem { name } => write!(f, "sys: no label of a system is named '{name}'"),
         }
-    }
-}
-
-impl fmt::Display for SignatureContradiction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MssWithoutOption => "an MSS, but the layout has no mss",
-            Self::ScaleWithoutOption => "a window scale, but the layout has no ws",
-            Self::MultipleWithoutMss => "the window is a multiple, but the layout has no mss",
-            Self::Scale => "exws goes with a scale over 14, and the other way round",
-            Self::TimestampWithoutOption => "ts1- or ts2+, but the layout has no ts",
-            Self::PeerTimestampOfSynAck => "ts2+ does not occur on a SYN+ACK",
-            Self::NothingAfterEol => "opt+ needs eol+2 or more",
-            Self::Id => "id+ goes with df, id- without",
-            Self::Ack => "a SYN has no ack-, a SYN+ACK no ack+",
-            Self::Urgent => "uptr+ and urgf+ exclude each other",
-            Self::AbsentHeader => "a header that it asks for must be absent",
-        })
     }
 }

@@ -95,7 +95,8 @@ pub struct Headers {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft<'a> {
     fields: FieldList,
-    text: Cow<'a, [u8]>,
+    /// The text, including appended bytes.
+    pub(crate) text: Cow<'a, [u8]>,
 }
 
 /// The fields of a head, encoded as bytes.
@@ -223,11 +224,6 @@ impl<'a> Draft<'a> {
         let start = text.len();
         text.extend_from_slice(bytes);
         (start..text.len()).into()
-    }
-
-    /// The text, including appended bytes.
-    pub(crate) fn text(&self) -> &[u8] {
-        &self.text
     }
 
     /// Finishes the head.

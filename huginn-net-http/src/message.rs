@@ -17,38 +17,21 @@ pub enum Role {
     Response,
 }
 
-/// An HTTP version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum HttpVersion {
-    /// HTTP/0.9 (RFC 1945, section 4.1): a GET without a version and without headers.
-    Http09,
-    /// HTTP/1.0 (RFC 1945).
-    Http10,
-    /// HTTP/1.1 (RFC 9112), and higher minor versions (RFC 9110, section 2.5).
-    Http11,
-    /// HTTP/2 (RFC 9113).
-    Http2,
-    /// HTTP/3 (RFC 9114).
-    Http3,
-}
-
-impl HttpVersion {
-    /// The number: `0.9`, `1.0`, `1.1`, `2` or `3`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http09 => "0.9",
-            Self::Http10 => "1.0",
-            Self::Http11 => "1.1",
-            Self::Http2 => "2",
-            Self::Http3 => "3",
-        }
-    }
-}
-
-impl fmt::Display for HttpVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+huginn_net_wire::named! {
+    /// An HTTP version.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum HttpVersion {
+        /// HTTP/0.9 (RFC 1945, section 4.1): a GET without a version and without headers.
+        Http09 = "0.9",
+        /// HTTP/1.0 (RFC 1945).
+        Http10 = "1.0",
+        /// HTTP/1.1 (RFC 9112), and higher minor versions (RFC 9110, section 2.5).
+        Http11 = "1.1",
+        /// HTTP/2 (RFC 9113).
+        Http2 = "2",
+        /// HTTP/3 (RFC 9114).
+        Http3 = "3",
     }
 }
 
@@ -62,14 +45,7 @@ impl FromStr for HttpVersion {
     type Err = HttpVersionParseError;
 
     fn from_str(text: &str) -> Result<Self, HttpVersionParseError> {
-        match text {
-            "0.9" => Ok(Self::Http09),
-            "1.0" => Ok(Self::Http10),
-            "1.1" => Ok(Self::Http11),
-            "2" => Ok(Self::Http2),
-            "3" => Ok(Self::Http3),
-            _ => Err(HttpVersionParseError),
-        }
+        Self::from_name(text).ok_or(HttpVersionParseError)
     }
 }
 
@@ -84,7 +60,9 @@ pub struct Request {
     path: Option<Span>,
     authority: Option<Span>,
     version: HttpVersion,
-    p0f_version: Option<HttpVersion>,
+    /// The version that p0f 3.09b prints, if it reads this head: it is the first of its direction, captured from its
+    /// first byte, within p0f's limits, and complete before the server sends data.
+    pub(crate) p0f_version: Option<HttpVersion>,
 }
 
 /// The byte ranges of method, target and authority in the text of the headers.
@@ -129,7 +107,7 @@ impl Request {
         p0f_version: Option<HttpVersion>,
     ) -> Self {
         let RequestParts { version, method, target, authority } = parts;
-        let path = match absolute(target.slice(head.text())) {
+        let path = match absolute(target.slice(&head.text)) {
             Some((_, query @ [b'?', ..])) => Some([b"/", query].concat()),
             _ => None,
         };
@@ -217,12 +195,6 @@ impl Request {
     /// Preferred language, as a tag; see [`language::preferred`].
     pub fn language(&self) -> Option<&str> {
         self.headers.first(HeaderName::AcceptLanguage).and_then(language::preferred)
-    }
-
-    /// The version that p0f 3.09b prints, if it reads this head: it is the first of its direction, captured from its
-    /// first byte, within p0f's limits, and complete before the server sends data.
-    pub(crate) fn p0f_version(&self) -> Option<HttpVersion> {
-        self.p0f_version
     }
 }
 

@@ -94,7 +94,7 @@ impl Interfaces {
         let mut notices = Vec::new();
         let mut slots: Vec<InterfaceSlot> = Vec::new();
         for name in names {
-            if slots.iter().any(|slot| slot.counters.name() == name) {
+            if slots.iter().any(|slot| slot.counters.name == name) {
                 return Err(LiveError::DuplicateInterface { name: name.to_owned() });
             }
             let backend = open(name, options, present, fanouts.of(slots.len()), &mut notices)?;
@@ -128,7 +128,7 @@ impl Interfaces {
         for slot in queues.iter_mut().flat_map(|queue| &mut queue.slots) {
             slot.backend
                 .begin()
-                .map_err(|source| LiveError::Open { name: slot.counters.name().into(), source })?;
+                .map_err(|source| LiveError::Open { name: slot.counters.name.clone(), source })?;
         }
         for queue in queues.iter_mut().skip(1) {
             queue.reports_changes = false;
@@ -204,7 +204,7 @@ impl Interfaces {
     }
 
     pub(crate) fn name(&self, slot: usize) -> String {
-        self.slots.get(slot).map(|slot| slot.counters.name().to_owned()).unwrap_or_default()
+        self.slots.get(slot).map(|slot| slot.counters.name.to_owned()).unwrap_or_default()
     }
 
     /// Adds lent frames to the counters.
@@ -228,7 +228,7 @@ impl Interfaces {
             let drops = slot.backend.drops();
             slot.counters.set_kernel_dropped(drops.kernel);
             let device =
-                devices.as_deref().and_then(|text| device_drops::parse_drops(text, slot.counters.name()));
+                devices.as_deref().and_then(|text| device_drops::parse_drops(text, &slot.counters.name));
             if let Some(dropped) = device.or(drops.interface) {
                 slot.counters.set_interface_dropped(slot.device_drops.add_reading(dropped));
             }

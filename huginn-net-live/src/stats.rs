@@ -1,6 +1,5 @@
 //! Statistics of a live capture, readable from any thread.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -99,26 +98,18 @@ impl InterfaceStats {
     }
 }
 
-/// The state of an interface, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-pub enum InterfaceState {
-    /// The interface is up, as far as known.
-    Up,
-    /// The interface is down.
-    Down,
-    /// No interface of this name exists, or it cannot be opened.
-    Gone,
-}
-
-impl fmt::Display for InterfaceState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::Gone => "gone",
-        })
+huginn_net_core::named! {
+    /// The state of an interface, the best first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+    #[non_exhaustive]
+    pub enum InterfaceState {
+        /// The interface is up, as far as known.
+        Up = "up",
+        /// The interface is down.
+        Down = "down",
+        /// No interface of this name exists, or it cannot be opened.
+        Gone = "gone",
     }
 }
 
@@ -128,7 +119,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// Counters of one interface, written by the source only.
 #[derive(Debug)]
 pub(crate) struct InterfaceCounters {
-    name: String,
+    pub(crate) name: String,
     received: AtomicU64,
     kernel_dropped: AtomicU64,
     interface_dropped: AtomicU64,
@@ -146,10 +137,6 @@ impl InterfaceCounters {
             read_errors: AtomicU64::new(0),
             state: AtomicU8::new(0),
         }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     pub(crate) fn add_received(&self, frames: u64) {

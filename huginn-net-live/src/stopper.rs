@@ -33,7 +33,7 @@ struct Waker {
 /// What a source learns of its stopper: the descriptor becomes readable when the source is stopped or woken.
 #[derive(Debug)]
 pub(crate) struct StopReceiver {
-    stopper: Stopper,
+    pub(crate) stopper: Stopper,
     source: usize,
     pub(crate) wake_fd: WakeFd,
 }
@@ -82,10 +82,6 @@ impl Waker {
 }
 
 impl StopReceiver {
-    pub(crate) fn stopper(&self) -> &Stopper {
-        &self.stopper
-    }
-
     /// Reads the byte that [`Stopper::wake`] wrote.
     pub(crate) fn consume_wake(&self) {
         let Some(waker) = self.stopper.0.wakers.get(self.source) else { return };

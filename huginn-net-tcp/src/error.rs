@@ -1,7 +1,5 @@
 //! Errors of packets and of signature texts.
 
-use std::fmt;
-
 use huginn_net_core::{DecodeError, TcpFlags};
 
 use crate::{LayoutError, UnknownQuirk};
@@ -50,27 +48,29 @@ pub enum ParseError {
     Quirks(#[from] UnknownQuirk),
 }
 
-/// A field of a TCP signature. [`Display`](fmt::Display) is its name in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TcpField {
-    /// `ver`.
-    Version,
-    /// `ttl` or `ittl`.
-    Ttl,
-    /// `olen`.
-    IpOptionsLen,
-    /// `mss`.
-    Mss,
-    /// `wsize`.
-    Window,
-    /// `scale`.
-    Scale,
-    /// `olayout`.
-    Layout,
-    /// `quirks`.
-    Quirks,
-    /// `pclass`.
-    Payload,
+huginn_net_core::named! {
+    /// A field of a TCP signature.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TcpField {
+        /// `ver`.
+        Version = "IP version",
+        /// `ttl` or `ittl`.
+        Ttl = "TTL",
+        /// `olen`.
+        IpOptionsLen = "IP option length",
+        /// `mss`.
+        Mss = "MSS",
+        /// `wsize`.
+        Window = "window",
+        /// `scale`.
+        Scale = "window scale",
+        /// `olayout`.
+        Layout = "option layout",
+        /// `quirks`.
+        Quirks = "quirks",
+        /// `pclass`.
+        Payload = "payload class",
+    }
 }
 
 impl TcpField {
@@ -91,21 +91,5 @@ impl TcpField {
             Self::Quirks => "a list of quirks",
             Self::Payload => "'0' or '+'",
         }
-    }
-}
-
-impl fmt::Display for TcpField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Version => "IP version",
-            Self::Ttl => "TTL",
-            Self::IpOptionsLen => "IP option length",
-            Self::Mss => "MSS",
-            Self::Window => "window",
-            Self::Scale => "window scale",
-            Self::Layout => "option layout",
-            Self::Quirks => "quirks",
-            Self::Payload => "payload class",
-        })
     }
 }

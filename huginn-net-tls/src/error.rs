@@ -1,7 +1,5 @@
 //! Errors of the TLS parsers.
 
-use std::fmt;
-
 use huginn_net_wire::Truncated;
 
 /// Error of parsing a hello. Missing bytes are not an error as long as more may follow.
@@ -90,51 +88,34 @@ pub enum QuicError {
     },
 }
 
-/// A field of a hello (RFC 8446, sections 4.1.2 and 4.1.3) or of a CertificateRequest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TlsField {
-    /// The type and length of the message.
-    Header,
-    /// The body of the message.
-    Body,
-    /// `legacy_version`.
-    Version,
-    /// `random`.
-    Random,
-    /// `legacy_session_id`.
-    SessionId,
-    /// The cookie of DTLS (RFC 6347, section 4.2.1).
-    Cookie,
-    /// `cipher_suites`, or the suite that the server chose.
-    CipherSuites,
-    /// `legacy_compression_methods`, or the method that the server chose.
-    CompressionMethods,
-    /// `certificate_types` of a CertificateRequest (RFC 5246, section 7.4.4).
-    CertificateTypes,
-    /// `supported_signature_algorithms` of a CertificateRequest.
-    SignatureAlgorithms,
-    /// `certificate_authorities` of a CertificateRequest.
-    Authorities,
-    /// The extensions of a CertificateRequest of TLS 1.3 (RFC 8446, section 4.3.2).
-    CertificateExtensions,
-}
-
-impl fmt::Display for TlsField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Header => "message header",
-            Self::Body => "message body",
-            Self::Version => "version",
-            Self::Random => "random",
-            Self::SessionId => "session id",
-            Self::Cookie => "cookie",
-            Self::CipherSuites => "cipher suites",
-            Self::CompressionMethods => "compression methods",
-            Self::CertificateTypes => "certificate types",
-            Self::SignatureAlgorithms => "signature algorithms",
-            Self::Authorities => "certificate authorities",
-            Self::CertificateExtensions => "extensions of the request",
-        })
+huginn_net_wire::named! {
+    /// A field of a hello (RFC 8446, sections 4.1.2 and 4.1.3) or of a CertificateRequest.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum TlsField {
+        /// The type and length of the message.
+        Header = "message header",
+        /// The body of the message.
+        Body = "message body",
+        /// `legacy_version`.
+        Version = "version",
+        /// `random`.
+        Random = "random",
+        /// `legacy_session_id`.
+        SessionId = "session id",
+        /// The cookie of DTLS (RFC 6347, section 4.2.1).
+        Cookie = "cookie",
+        /// `cipher_suites`, or the suite that the server chose.
+        CipherSuites = "cipher suites",
+        /// `legacy_compression_methods`, or the method that the server chose.
+        CompressionMethods = "compression methods",
+        /// `certificate_types` of a CertificateRequest (RFC 5246, section 7.4.4).
+        CertificateTypes = "certificate types",
+        /// `supported_signature_algorithms` of a CertificateRequest.
+        SignatureAlgorithms = "signature algorithms",
+        /// `certificate_authorities` of a CertificateRequest.
+        Authorities = "certificate authorities",
+        /// The extensions of a CertificateRequest of TLS 1.3 (RFC 8446, section 4.3.2).
+        CertificateExtensions = "extensions of the request",
     }
 }

@@ -118,19 +118,21 @@ impl TlsHandshake {
     }
 }
 
-/// Whether and how a session continues an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Resumption {
-    /// It is a new session.
-    No,
-    /// By the session id (RFC 5246, section 7.3).
-    SessionId,
-    /// By a session ticket (RFC 5077).
-    Ticket,
-    /// By a pre-shared key (RFC 8446, section 2.2), which is that of an earlier session unless both sides were configured
-    /// with it.
-    Psk,
+huginn_net_wire::named! {
+    /// Whether and how a session continues an earlier one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Resumption {
+        /// It is a new session.
+        No = "no",
+        /// By the session id (RFC 5246, section 7.3).
+        SessionId = "session_id",
+        /// By a session ticket (RFC 5077).
+        Ticket = "ticket",
+        /// By a pre-shared key (RFC 8446, section 2.2), which is that of an earlier session unless both sides were configured
+        /// with it.
+        Psk = "psk",
+    }
 }
 
 /// The parameters of a key exchange.
@@ -172,18 +174,6 @@ impl TlsCertificates {
     ) -> Self {
         let certificates = message.certificates().map(Certificate::from_der).collect();
         Self::new(transport, certificates, message.has_more(), server_name)
-    }
-}
-
-impl Resumption {
-    /// The name in events: `no`, `session_id`, `ticket` or `psk`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::No => "no",
-            Self::SessionId => "session_id",
-            Self::Ticket => "ticket",
-            Self::Psk => "psk",
-        }
     }
 }
 

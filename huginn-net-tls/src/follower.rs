@@ -36,7 +36,8 @@ pub(crate) struct Follower {
     has_finished: [bool; 2],
     /// Whether bytes are missing that may have been part of the handshake: what follows them says nothing certain about it.
     lacks_bytes: bool,
-    is_over: bool,
+    /// Whether the handshake has ended.
+    pub(crate) is_over: bool,
 }
 
 impl Default for Follower {
@@ -80,11 +81,6 @@ impl ClientFacts {
 }
 
 impl Follower {
-    /// Whether the handshake has ended.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over
-    }
-
     /// Whether certificates of the server can still be found, even if the client's data is missing.
     pub(crate) fn awaits_certificates(&self) -> bool {
         let [_, server] = self.has_finished;

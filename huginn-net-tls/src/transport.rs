@@ -1,18 +1,18 @@
 //! The transport of a handshake.
 
-use std::fmt;
-
-/// The transport of a handshake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum Transport {
-    /// TLS over TCP or another stream.
-    #[default]
-    Tcp,
-    /// QUIC (RFC 9001).
-    Quic,
-    /// DTLS (RFC 9147).
-    Dtls,
+huginn_net_wire::named! {
+    /// The transport of a handshake.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
+    pub enum Transport {
+        /// TLS over TCP or another stream.
+        #[default]
+        Tcp = "tcp",
+        /// QUIC (RFC 9001).
+        Quic = "quic",
+        /// DTLS (RFC 9147).
+        Dtls = "dtls",
+    }
 }
 
 impl Transport {
@@ -23,22 +23,5 @@ impl Transport {
             Self::Quic => 'q',
             Self::Dtls => 'd',
         }
-    }
-}
-
-impl Transport {
-    /// The name: `tcp`, `quic` or `dtls`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Quic => "quic",
-            Self::Dtls => "dtls",
-        }
-    }
-}
-
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -6,7 +6,7 @@
 //! - [`Side`] names the two ends of a flow;
 //! - [`Parsed`] states how many bytes a value consumed;
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), [`quoted`]
-//!   the start of a text, and [`Quoted`] that of captured bytes; [`Amount`] writes a number with its noun;
+//!   the start of a text, and [`Quoted`] that of captured bytes; [`Amount`] writes a number with its noun, [`Joined`] a list;
 //! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes, [`IpText`] is the text of an address;
 //! - [`SeenCache`] caches values computed from repeated keys;
 //! - [`quic`] has the parts of reading QUIC packets that need no key.
@@ -19,7 +19,9 @@ mod cursor;
 mod escaped;
 mod hex;
 mod ip_text;
+mod joined;
 mod limits;
+mod named;
 mod parsed;
 pub mod quic;
 mod quoted;
@@ -36,6 +38,7 @@ pub use cursor::{Cursor, Truncated};
 pub use escaped::{Escaped, Printable, is_printable};
 pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_digits, number_digits};
 pub use ip_text::IpText;
+pub use joined::Joined;
 pub use parsed::Parsed;
 pub use quoted::{Quoted, quoted};
 pub use reassembly::{Reassembler, ReassemblyLimits};

@@ -35,7 +35,6 @@ pub mod blind_spots;
 mod captures;
 pub mod clients;
 mod community_id;
-mod configure;
 #[cfg(feature = "decrypt")]
 pub mod decrypt;
 mod event_limits;
@@ -61,7 +60,6 @@ mod sizes;
 mod text_limit;
 pub mod watch;
 
-pub use configure::Configure;
 #[cfg(feature = "tokio")]
 pub use event_stream::EventStream;
 pub use finding::{Event, Finding};
@@ -89,7 +87,7 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
-pub use observers::Observers;
+pub use observers::{Configure, Observers};
 pub use scope::Scope;
 
 /// The analyzer of all protocols over one decode and one flow table.

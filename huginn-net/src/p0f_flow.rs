@@ -9,16 +9,12 @@ use crate::hosts::{P0fClock, Update};
 /// The timestamp clocks of both ends of a connection while p0f follows the connection.
 #[derive(Debug, Default)]
 pub(crate) struct P0fFlow {
-    clock: P0fClock,
+    /// The clocks of both ends.
+    pub(crate) clock: P0fClock,
     connection: P0fConnection,
 }
 
 impl P0fFlow {
-    /// The clocks of both ends.
-    pub(crate) fn clock(&self) -> &P0fClock {
-        &self.clock
-    }
-
     /// Whether p0f still follows the connection.
     pub(crate) fn is_followed(&self) -> bool {
         self.connection.is_followed()

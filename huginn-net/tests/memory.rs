@@ -12,7 +12,7 @@
 mod peak;
 
 use huginn_net::observers::EventLimits;
-use huginn_net::{Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
 
 use peak::peak;
 

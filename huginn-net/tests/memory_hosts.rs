@@ -12,7 +12,7 @@
 mod peak;
 
 use huginn_net::hosts::{HostCounters, HostProfile};
-use huginn_net::{Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{Configure, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
 
 use peak::peak;
 

@@ -16,7 +16,7 @@ use huginn_net::hosts::{HostLimits, JsonHost, NoticeSettings};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, needs_handshakes};
 use huginn_net::watch::{WatchListHandle, WatchLists};
-use huginn_net::{CaptureError, CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net::{CaptureError, CaptureReader, Configure, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;

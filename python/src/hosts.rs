@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use huginn_net::core::SharedState;
 use huginn_net::hosts::{HostUpdateRecord, Hosts, JsonHost};
-use huginn_net::{Database, Observers};
+use huginn_net::{Configure, Database, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,7 +1,5 @@
 //! Errors of [`decode_ip`](crate::decode_ip).
 
-use std::fmt;
-
 /// Error of [`decode_ip`](crate::decode_ip).
 ///
 /// Offsets are in bytes from the start of the packet.
@@ -50,36 +48,24 @@ pub enum DecodeError {
     },
 }
 
-/// The header that a [`DecodeError`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Layer {
-    /// An IP header of either version.
-    Ip,
-    /// IPv4 (RFC 791).
-    Ipv4,
-    /// IPv6 (RFC 8200).
-    Ipv6,
-    /// An IPv6 extension header (RFC 8200, section 4).
-    Ipv6Extension,
-    /// The IP authentication header (RFC 4302).
-    Authentication,
-    /// TCP (RFC 9293).
-    Tcp,
-    /// UDP (RFC 768).
-    Udp,
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ip => "IP",
-            Self::Ipv4 => "IPv4",
-            Self::Ipv6 => "IPv6",
-            Self::Ipv6Extension => "IPv6 extension",
-            Self::Authentication => "authentication",
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-        })
+huginn_net_wire::named! {
+    /// The header that a [`DecodeError`] is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Layer {
+        /// An IP header of either version.
+        Ip = "IP",
+        /// IPv4 (RFC 791).
+        Ipv4 = "IPv4",
+        /// IPv6 (RFC 8200).
+        Ipv6 = "IPv6",
+        /// An IPv6 extension header (RFC 8200, section 4).
+        Ipv6Extension = "IPv6 extension",
+        /// The IP authentication header (RFC 4302).
+        Authentication = "authentication",
+        /// TCP (RFC 9293).
+        Tcp = "TCP",
+        /// UDP (RFC 768).
+        Udp = "UDP",
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct FragmentLimits {
 /// known length of its datagram is rejected.
 #[derive(Clone, Debug)]
 pub(super) struct FragmentTable {
-    limits: FragmentLimits,
+    pub(super) limits: FragmentLimits,
     /// Time of the fragments, for the reassembly timeout.
     clock: PacketClock,
     datagrams: HashMap<Key, Datagram>,
@@ -113,10 +113,6 @@ impl Unit {
 }
 
 impl FragmentTable {
-    pub(super) fn limits(&self) -> FragmentLimits {
-        self.limits
-    }
-
     pub(super) fn new(limits: FragmentLimits) -> Self {
         Self {
             limits,

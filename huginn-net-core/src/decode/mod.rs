@@ -209,7 +209,7 @@ impl Decoder {
         Self {
             ignores_order: true,
             verify_checksums: false,
-            fragments: FragmentTable::new(self.fragments.limits()),
+            fragments: FragmentTable::new(self.fragments.limits),
             ..self.fork()
         }
     }

@@ -42,10 +42,10 @@ impl<C: Default + Tally> CounterSnapshot<C> {
     pub(super) fn from_flows<P: Protocol<Counters = C>>(flows: &FlowTable<P>) -> Self {
         Self {
             flows: flows.counters(),
-            segments_without_flow: flows.segments_without_flow(),
+            segments_without_flow: flows.segments_without_flow,
             segments_dropped: 0,
             blocks_dropped: 0,
-            protocol: flows.protocol().counters(),
+            protocol: flows.protocol.counters(),
         }
     }
 

@@ -195,7 +195,7 @@ pub(super) struct Sorter {
 
 impl Sorter {
     pub(super) fn new(decoder: &Decoder, partitions: &FlowPartitions, workers: usize) -> Self {
-        let mut worker_of = vec![0; partitions.len()];
+        let mut worker_of = vec![0; partitions.count];
         for worker in 0..workers {
             let range = partitions.range_of_worker(worker, workers);
             if let Some(owned) = worker_of.get_mut(range) {

@@ -61,7 +61,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
             let (channel, lane) = output_channel();
             lanes.push(lane);
             let (ring, share) = (&ring, flows.move_to_worker(number, workers));
-            let sorter = Sorter::new(&own.decoder, flows.partitions(), workers);
+            let sorter = Sorter::new(&own.decoder, &flows.partitions, workers);
             threads.push(start(scope, "worker", move || {
                 let shared = (number > 0).then(|| own.fork());
                 let (flows, dropped) = (share.into_table(), Dropped::default());

@@ -89,7 +89,7 @@ where
     let (mut has_ended, mut is_idle) = (false, false);
     let work = |ingest: &Ingest, path: &SequentialPath<'_, P, R>| Work {
         frames: ingest.decoding.frames(),
-        segments: path.flows.analysed(),
+        segments: path.flows.analysed,
         events: path.reporter.router.events,
     };
     let mut evidence = Evidence::new(work(ingest, path));

@@ -205,7 +205,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// Counts what belongs to no frame of a block, and sends its last output.
     fn end_block(&mut self, output: WorkerOutput<P, R>, block: &IndexedBlock<'_>) {
         if self.number == 0 {
-            self.own.count_filtered(block.frames.filtered());
+            self.own.count_filtered(block.frames.filtered);
         }
         self.time = block.end;
         self.send_last(output, block.frames.taken_at());

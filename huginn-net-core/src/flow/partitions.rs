@@ -16,11 +16,11 @@ const SEED_MASK: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Assigns flows to partitions by the hash of their keys.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPartitions {
-    seed: u64,
+    pub(crate) seed: u64,
     /// The constants of the hash, also from the seed: known ones would permit collisions for every seed.
     hash_constants: Arc<SharedSeed>,
     /// A power of two: 2^`bits`.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     bits: u32,
 }
 
@@ -54,15 +54,6 @@ impl FlowPartitions {
         let hash = hasher.finish();
         // The highest bits of the hash; with a single partition, none.
         (hash.rotate_left(self.bits) & (self.count as u64).wrapping_sub(1)) as usize
-    }
-
-    /// Returns the number of partitions, a power of two.
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
-    pub(crate) fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// Returns the partitions of one worker. With more workers than partitions, some workers have none.
@@ -124,11 +115,7 @@ mod tests {
             let other = partitions(other);
             let target = other.index_of(&FlowKey::numbered(0));
             let hits = aimed.iter().filter(|n| other.index_of(&FlowKey::numbered(**n)) == target).count();
-            assert!(
-                (50..150).contains(&hits),
-                "{hits} of 6400 in one of 64 partitions, seed {}",
-                other.seed()
-            );
+            assert!((50..150).contains(&hits), "{hits} of 6400 in one of 64 partitions, seed {}", other.seed);
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::{Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side,
 
 /// The flow table, or the partitions of it that belong to one worker, with the protocol that analyses the flows.
 pub(crate) struct FlowTable<P: Protocol> {
-    protocol: P,
-    partitions: FlowPartitions,
+    pub(crate) protocol: P,
+    pub(crate) partitions: FlowPartitions,
     /// The partitions that this table owns.
     owned: Range<usize>,
     map: IdleMap<FlowKey, FlowEntry<P::Flow>>,
@@ -25,11 +25,11 @@ pub(crate) struct FlowTable<P: Protocol> {
     restarted: u64,
     midstream: u64,
     bidirectional: u64,
-    segments_without_flow: u64,
+    pub(crate) segments_without_flow: u64,
     /// Segments that the protocol analysed.
-    analysed: u64,
+    pub(crate) analysed: u64,
     /// The earliest segment that each of these counters counted: flows started midstream and evictions.
-    examples: Examples,
+    pub(crate) examples: Examples,
     earliest: EarliestExamples,
     /// Counters of workers that have ended.
     worker_counters: FlowCounters,
@@ -51,7 +51,7 @@ impl<P: Protocol> FlowTable<P> {
         let idle_limits = limits.divided_by(partitions.count).idle_limits();
         let mut map = IdleMap::with_partitions(&idle_limits, owned.len());
         map.keep_removed(FlowEntry::has_end::<P>);
-        let linger = map.reorder_interval_nanos().saturating_mul(ENDED_STEPS);
+        let linger = map.reorder_interval_nanos.saturating_mul(ENDED_STEPS);
         map.set_idle_timeout(Phase::Ended, linger);
         map.set_idle_timeout(Phase::Closing, CLOSING_NANOS);
         map.set_idle_timeout(Phase::Opening, OPENING_NANOS);
@@ -75,17 +75,13 @@ impl<P: Protocol> FlowTable<P> {
         }
     }
 
-    pub(crate) fn partitions(&self) -> &FlowPartitions {
-        &self.partitions
-    }
-
     /// Returns the packet time, in nanoseconds, at whose multiples idle flows end.
     pub(crate) fn expiry_step_nanos(&self) -> u64 {
-        self.map.reorder_interval_nanos().max(1)
+        self.map.reorder_interval_nanos.max(1)
     }
 
     pub(crate) fn hash_seed(&self) -> u64 {
-        self.partitions.seed()
+        self.partitions.seed
     }
 
     /// Divides the flows of an empty table by another seed.
@@ -96,10 +92,6 @@ impl<P: Protocol> FlowTable<P> {
     /// Lets the protocol take settings that were replaced.
     pub(crate) fn update_settings(&mut self) {
         self.protocol.update_settings();
-    }
-
-    pub(crate) fn protocol(&self) -> &P {
-        &self.protocol
     }
 
     pub(crate) fn counters(&self) -> FlowCounters {
@@ -117,20 +109,6 @@ impl<P: Protocol> FlowTable<P> {
             buffered_bytes: map.buffered_bytes,
         });
         counters
-    }
-
-    /// Returns the examples of the counters.
-    pub(crate) fn examples(&self) -> &Examples {
-        &self.examples
-    }
-
-    /// Returns the number of segments that the protocol analysed in this table.
-    pub(crate) fn analysed(&self) -> u64 {
-        self.analysed
-    }
-
-    pub(crate) fn segments_without_flow(&self) -> u64 {
-        self.segments_without_flow
     }
 
     /// Removes every flow at the end of a capture: first the idle ones, then the others. `events` takes their last events

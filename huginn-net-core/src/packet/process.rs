@@ -1,7 +1,5 @@
 //! The process that a capture names as the owner of a frame.
 
-use std::fmt;
-
 /// The process on the capturing machine that sent or received a frame, as the capture names it.
 ///
 /// [`from_frame`](Self::from_frame) reads it from headers and trailers. The reader of capture files takes it from blocks of
@@ -29,24 +27,15 @@ pub enum ProcessEnd {
     Unknown,
 }
 
-/// What names the process of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProcessOrigin {
-    /// The PKTAP header of macOS.
-    Pktap,
-    /// A process information block of macOS in a pcapng file.
-    ProcessBlock,
-    /// The trailer that PCAPdroid appends to frames.
-    Pcapdroid,
-}
-
-impl fmt::Display for ProcessOrigin {
-    /// Writes the name of the format.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pktap => "PKTAP",
-            Self::ProcessBlock => "process blocks",
-            Self::Pcapdroid => "PCAPdroid",
-        })
+huginn_net_wire::named! {
+    /// What names the process of a frame.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ProcessOrigin {
+        /// The PKTAP header of macOS.
+        Pktap = "PKTAP",
+        /// A process information block of macOS in a pcapng file.
+        ProcessBlock = "process blocks",
+        /// The trailer that PCAPdroid appends to frames.
+        Pcapdroid = "PCAPdroid",
     }
 }

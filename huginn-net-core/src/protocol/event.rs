@@ -116,41 +116,28 @@ impl PacketRef {
     }
 }
 
-/// Why an observation is one of several: the sender sent different contents for the same bytes of a stream, and only the
-/// receiver knows which one it read.
-///
-/// The reason names what distinguishes the packets of the two contents, the strongest sign first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Conflict {
-    /// The data came with a SYN, and the SYN+ACK did not acknowledge them (RFC 9293, section 3.4).
-    SynData,
-    /// One of the segments has no ACK flag. Receivers drop it after the handshake (RFC 9293, section 3.10.7.4).
-    NoAck,
-    /// One of the segments acknowledges data that was never sent (RFC 9293, section 3.10.7.4).
-    AckNumber,
-    /// One of the segments has an MD5 signature that others of the connection lack (RFC 2385).
-    Md5,
-    /// The timestamp of one of the segments is older than that of an earlier one (RFC 7323, section 5.3).
-    Timestamp,
-    /// The packets have different times to live: one may expire before the receiver.
-    Ttl,
-    /// The packets differ in nothing but their contents.
-    Content,
-}
-
-impl Conflict {
-    /// The reason as a word, as JSON has it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoAck => "no_ack",
-            Self::AckNumber => "ack_number",
-            Self::Md5 => "md5",
-            Self::Timestamp => "timestamp",
-            Self::SynData => "syn_data",
-            Self::Ttl => "ttl",
-            Self::Content => "content",
-        }
+huginn_net_wire::named! {
+    /// Why an observation is one of several: the sender sent different contents for the same bytes of a stream, and only the
+    /// receiver knows which one it read.
+    ///
+    /// The reason names what distinguishes the packets of the two contents, the strongest sign first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Conflict {
+        /// The data came with a SYN, and the SYN+ACK did not acknowledge them (RFC 9293, section 3.4).
+        SynData = "syn_data",
+        /// One of the segments has no ACK flag. Receivers drop it after the handshake (RFC 9293, section 3.10.7.4).
+        NoAck = "no_ack",
+        /// One of the segments acknowledges data that was never sent (RFC 9293, section 3.10.7.4).
+        AckNumber = "ack_number",
+        /// One of the segments has an MD5 signature that others of the connection lack (RFC 2385).
+        Md5 = "md5",
+        /// The timestamp of one of the segments is older than that of an earlier one (RFC 7323, section 5.3).
+        Timestamp = "timestamp",
+        /// The packets have different times to live: one may expire before the receiver.
+        Ttl = "ttl",
+        /// The packets differ in nothing but their contents.
+        Content = "content",
     }
 }
 
@@ -208,25 +195,19 @@ impl FlowId {
     }
 }
 
-/// A transport protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum TransportKind {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
+huginn_net_wire::named! {
+    /// A transport protocol.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
+    pub enum TransportKind {
+        /// TCP.
+        Tcp = "tcp",
+        /// UDP.
+        Udp = "udp",
+    }
 }
 
 impl TransportKind {
-    /// The name: `tcp` or `udp`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        }
-    }
-
     /// The protocol number in an IP header (IANA).
     pub const fn number(self) -> u8 {
         match self {

@@ -24,7 +24,7 @@ pub struct Block<'f> {
     /// Maximum number of frames that are wanted.
     max_frames: usize,
     /// Number of frames that a filter expression removed, and their captured bytes.
-    filtered: (u64, u64),
+    pub(crate) filtered: (u64, u64),
 }
 
 /// Location and metadata of a frame in the buffer of its [`Block`].
@@ -200,11 +200,6 @@ impl<'f> Block<'f> {
             }
             passes
         });
-    }
-
-    /// Returns the number of frames that a filter expression removed, and their captured bytes.
-    pub(crate) fn filtered(&self) -> (u64, u64) {
-        self.filtered
     }
 
     /// Whether no frame was read.

@@ -10,9 +10,9 @@ use crate::{Conflict, PacketRef};
 #[derive(Debug)]
 pub(super) struct Alternatives {
     /// Offset of the first byte of each content.
-    start: u64,
+    pub(super) start: u64,
     /// Offset of the first byte that differs.
-    first_difference: u64,
+    pub(super) first_difference: u64,
     /// Why the contents compete; none if the delivered one was a padded ACK or a gap.
     pub(super) reason: Option<Conflict>,
     delivered: Content,
@@ -68,15 +68,6 @@ impl Alternatives {
         if let Some((at, bytes)) = self.place(offset, bytes) {
             self.is_incomplete |= !self.delivered.overwrite(at, bytes);
         }
-    }
-
-    pub(super) fn first_difference(&self) -> u64 {
-        self.first_difference
-    }
-
-    /// Returns the offset of the first byte of each content.
-    pub(super) fn start(&self) -> u64 {
-        self.start
     }
 
     /// Returns the heap memory, in bytes.

@@ -280,7 +280,7 @@ impl TcpDirection {
             let Range { start, end } = std::mem::take(&mut exceptions.skipped);
             exceptions.missing = exceptions.missing.saturating_add(end.saturating_sub(start));
         }
-        let end = self.unsettled.as_ref().map_or(u64::MAX, |unsettled| unsettled.end());
+        let end = self.unsettled.as_ref().map_or(u64::MAX, |unsettled| unsettled.end);
         if self.acknowledged >= end && !self.is_mid_message {
             self.forget_unsettled();
         }
@@ -303,7 +303,7 @@ impl TcpDirection {
         let unsettled = self.unsettled.as_ref();
         self.is_plain = !unsettled.is_some_and(|unsettled| unsettled.has_alternatives());
         self.settles_at =
-            unsettled.filter(|unsettled| unsettled.has_bytes()).map_or(u64::MAX, |unsettled| unsettled.end());
+            unsettled.filter(|unsettled| unsettled.has_bytes()).map_or(u64::MAX, |unsettled| unsettled.end);
         if let Some(Exceptions { urgent, skipped, .. }) = self.exceptions.as_deref() {
             self.is_plain &= urgent.is_none_or(|urgent| urgent < self.bytes.position());
             if !skipped.is_empty() {

@@ -16,7 +16,7 @@ pub(super) struct Unsettled {
     /// Offset of the first byte.
     start: u64,
     /// Offset after the last byte.
-    end: u64,
+    pub(super) end: u64,
     bytes: Vec<u8>,
     /// Offset of the bytes that were added last, and the number of the packet that completed them; 0 if it is not known.
     last: (u64, u64),
@@ -124,11 +124,6 @@ impl Unsettled {
         !self.bytes.is_empty()
     }
 
-    /// Offset after the last byte of the copy.
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
     /// Drops the copy of the bytes.
     pub(super) fn forget(&mut self) {
         if !self.bytes.is_empty() {
@@ -196,7 +191,7 @@ impl Unsettled {
     /// difference. Without an acknowledgement, takes them in any case.
     pub(super) fn take_alternatives(&mut self, acknowledged: Option<u64>) -> Option<Box<Alternatives>> {
         let alternatives = self.alternatives.as_ref()?;
-        if acknowledged.is_some_and(|acknowledged| acknowledged <= alternatives.first_difference()) {
+        if acknowledged.is_some_and(|acknowledged| acknowledged <= alternatives.first_difference) {
             return None;
         }
         self.alternatives.take()

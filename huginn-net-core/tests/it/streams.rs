@@ -124,7 +124,7 @@ impl Driver {
 /// Passes data to both parsers. Lines with a conflict have its reason at their end.
 fn read(parsers: &mut Pair, input: StreamInput<'_>, events: &mut Vec<(Side, String)>) {
     let mut add = |side, line| {
-        let reason = input.conflict().map(|conflict| format!(" {}", conflict.as_str())).unwrap_or_default();
+        let reason = input.conflict().map(|conflict| format!(" {}", conflict.name())).unwrap_or_default();
         events.push((side, format!("{line}{reason}")));
     };
     parsers.0.on_data(input, &mut (), &mut add);

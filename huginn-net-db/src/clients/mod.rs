@@ -295,7 +295,7 @@ impl ClientDatabase {
     /// assert!(clients.recorded_ja4().into_iter().all(|ja4| clients.match_ja4(ja4).is_some()));
     /// ```
     pub fn recorded_ja4(&self) -> Vec<Ja4> {
-        let recorded = self.tls.iter().flat_map(|(stable, entry)| entry.recorded().iter().chain([stable]));
+        let recorded = self.tls.iter().flat_map(|(stable, entry)| entry.ja4.iter().chain([stable]));
         sorted(recorded.copied())
     }
 

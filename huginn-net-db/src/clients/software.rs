@@ -68,35 +68,19 @@ impl fmt::Display for Software {
     }
 }
 
-/// How a fingerprint was matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MatchKind {
-    /// By the complete fingerprint.
-    Exact,
-    /// By stable JA4: the JA4 differs, as in a resumed session.
-    Stable,
-    /// By a fingerprint that was computed from a recorded one, as of the same client connecting to an address.
-    Variant,
-    /// By the order of suites and extensions, by the extensions alone, or by a similar fingerprint; names the library only.
-    Structural,
-}
-
-impl MatchKind {
-    /// The name in events: `exact`, `stable`, `variant` or `structural`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Stable => "stable",
-            Self::Variant => "variant",
-            Self::Structural => "structural",
-        }
-    }
-}
-
-impl fmt::Display for MatchKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+huginn_net_wire::named! {
+    /// How a fingerprint was matched.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum MatchKind {
+        /// By the complete fingerprint.
+        Exact = "exact",
+        /// By stable JA4: the JA4 differs, as in a resumed session.
+        Stable = "stable",
+        /// By a fingerprint that was computed from a recorded one, as of the same client connecting to an address.
+        Variant = "variant",
+        /// By the order of suites and extensions, by the extensions alone, or by a similar fingerprint; names the library only.
+        Structural = "structural",
     }
 }
 
@@ -160,7 +144,8 @@ pub(super) struct Entry {
     pub(super) library: Arc<Software>,
     /// Number of genuine clients among the candidates.
     genuine: usize,
-    ja4: Vec<Ja4>,
+    /// The recorded JA4.
+    pub(super) ja4: Vec<Ja4>,
     ja4_stable_r: Box<str>,
     raw: OnceLock<Option<Ja4Raw>>,
     sessions: OnceLock<Vec<Session>>,
@@ -186,11 +171,6 @@ impl Entry {
     pub(super) fn sessions(&self) -> &[Session] {
         let recorded = |raw| Session::recorded(raw, &self.ja4);
         self.sessions.get_or_init(|| self.raw().map(recorded).unwrap_or_default())
-    }
-
-    /// The recorded JA4.
-    pub(super) fn recorded(&self) -> &[Ja4] {
-        &self.ja4
     }
 
     pub(super) fn has_ja4(&self, ja4: Ja4) -> bool {

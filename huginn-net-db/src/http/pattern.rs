@@ -1,6 +1,6 @@
 //! HTTP signatures of a database.
 
-use huginn_net_wire::quoted;
+use huginn_net_wire::{Joined, quoted};
 use std::fmt;
 use std::str::FromStr;
 
@@ -146,12 +146,8 @@ impl fmt::Display for HttpPattern {
             Some(_) => "1:",
             None => "*:",
         })?;
-        let mut separator = "";
-        for header in &self.headers {
-            write!(f, "{separator}{header}")?;
-            separator = ",";
-        }
-        write!(f, ":{}:{}", self.absent.join(","), self.software.as_deref().unwrap_or(""))
+        let software = self.software.as_deref().unwrap_or("");
+        write!(f, "{}:{}:{software}", Joined(&self.headers, ","), self.absent.join(","))
     }
 }
 

@@ -13,8 +13,6 @@ pub(crate) mod suite;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use huginn_net_wire::Side;
 use zeroize::Zeroizing;
 
@@ -77,37 +75,25 @@ pub trait PlaintextReader {
     fn on_early_data_rejected(&mut self) {}
 }
 
-/// Why a connection is no longer decrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// No ClientHello came within the first bytes.
-    NotTls,
-    /// No secret of the connection is known.
-    NoSecret,
-    /// A record is not authentic: the secret is wrong, or bytes are missing.
-    NotAuthentic,
-    /// The version or the cipher suite is not supported.
-    Unsupported,
-    /// Bytes that are not records.
-    Malformed,
-    /// The other side's hello did not come in time.
-    NoHello,
-    /// Bytes of the stream are missing.
-    Gap,
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotTls => "no ClientHello",
-            Self::NoSecret => "no secret",
-            Self::NotAuthentic => "a record is not authentic",
-            Self::Unsupported => "a version or cipher suite that is not supported",
-            Self::Malformed => "malformed records",
-            Self::NoHello => "the hello of a side is missing",
-            Self::Gap => "bytes are missing",
-        })
+huginn_net_wire::named! {
+    /// Why a connection is no longer decrypted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Stop {
+        /// No ClientHello came within the first bytes.
+        NotTls = "no ClientHello",
+        /// No secret of the connection is known.
+        NoSecret = "no secret",
+        /// A record is not authentic: the secret is wrong, or bytes are missing.
+        NotAuthentic = "a record is not authentic",
+        /// The version or the cipher suite is not supported.
+        Unsupported = "a version or cipher suite that is not supported",
+        /// Bytes that are not records.
+        Malformed = "malformed records",
+        /// The other side's hello did not come in time.
+        NoHello = "the hello of a side is missing",
+        /// Bytes of the stream are missing.
+        Gap = "bytes are missing",
     }
 }
 

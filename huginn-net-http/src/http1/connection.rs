@@ -121,7 +121,7 @@ impl Http1Connection {
         counters: &mut Http1Counters,
         found: &mut impl FnMut(u32, Head),
     ) {
-        if self.requests_seen == 0 && self.requests.is_midstream() {
+        if self.requests_seen == 0 && self.requests.is_midstream {
             self.requests_seen = self.responses_seen;
         }
         let Self { requests, pending_requests, requests_seen, responses_seen, p0f, requests_missing, .. } =
@@ -345,7 +345,7 @@ impl<F> RequestSink<'_, F> {
 impl<F: FnMut(u32, Head)> HeadSink for RequestSink<'_, F> {
     fn on_head(&mut self, head: Lines<'_>, is_first: bool) -> Result<AfterHead, HttpError> {
         let request = head::request(head, is_first && *self.p0f == Exchange::Request)?;
-        self.p0f.on_request(request.p0f_version().is_some());
+        self.p0f.on_request(request.p0f_version.is_some());
         let exchange = self.add(RequestKind::from_request(&request));
         let framing = Framing::from_request(&request);
         let is_cut = request.headers().is_cut();

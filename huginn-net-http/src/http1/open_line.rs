@@ -7,7 +7,7 @@ use crate::limits::MAX_HEAD;
 /// The bytes of a line so far, which may be the first one of a head.
 #[derive(Debug)]
 pub(super) struct OpenLine {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     probe: Probe,
     /// Whether the line is longer than a head.
     is_too_long: bool,
@@ -39,10 +39,6 @@ impl OpenLine {
     /// Whether a head certainly begins with this line, and the line is longer than a head.
     pub(super) fn is_head_too_long(&self, role: Role) -> bool {
         self.is_too_long && first_line::begins_head(role, &self.bytes)
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// Heap memory in bytes.

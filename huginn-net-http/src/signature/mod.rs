@@ -113,7 +113,7 @@ impl HttpSignature {
     /// The signature that p0f 3.09b prints for a request. `None` unless the request is the first of a connection, a GET
     /// or HEAD within p0f's limits, and complete before the server sends data.
     pub fn p0f_from_request(request: &Request) -> Option<Self> {
-        Some(Self { version: request.p0f_version()?, ..Self::from_request(request) })
+        Some(Self { version: request.p0f_version?, ..Self::from_request(request) })
     }
 
     /// The signature that p0f 3.09b prints for a response. `None` unless the response is the first one after a request

@@ -32,8 +32,9 @@ impl ClockReading {
 pub(crate) struct FrameQueues {
     queues: Vec<Queue>,
     /// The interface whose frames are lent, and how many of them may follow.
-    current: usize,
-    ready: usize,
+    pub(crate) current: usize,
+    /// The number of frames that may be lent in a row.
+    pub(crate) ready: usize,
 }
 
 /// The queue of one interface.
@@ -71,18 +72,6 @@ impl FrameQueues {
             queues.iter_mut().for_each(|queue| queue.may_lag = false);
         }
         Self { queues, current: 0, ready: 0 }
-    }
-
-    /// Returns the number of frames that may be lent in a row.
-    #[inline]
-    pub(crate) fn ready(&self) -> usize {
-        self.ready
-    }
-
-    /// Returns the interface whose frames may be lent.
-    #[inline]
-    pub(crate) fn current(&self) -> usize {
-        self.current
     }
 
     /// Lends the next ready frame, from the backend of the current interface, which its timestamp names.

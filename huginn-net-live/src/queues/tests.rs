@@ -85,7 +85,7 @@ fn lend_all(arrivals: &mut [Arrivals], millis: u64) -> Vec<[u64; 2]> {
                 }
             }
             let may_lend = queues.select(Some(MAX_DELAY));
-            while queues.ready() > 0 {
+            while queues.ready > 0 {
                 let frame = queues.lend(&Copies).unwrap();
                 lent.push([frame.ts.as_millis() - EPOCH, now]);
             }
@@ -205,7 +205,7 @@ fn backlog_of_a_stream_comes_after_frames_of_interfaces() {
     let now = moment(start_time, 10_000);
     let mut lent = Vec::new();
     let lend = |queues: &mut FrameQueues, lent: &mut Vec<u64>| {
-        while queues.ready() > 0 {
+        while queues.ready > 0 {
             lent.push(queues.lend(&Copies).unwrap().ts.as_millis() - EPOCH);
         }
     };

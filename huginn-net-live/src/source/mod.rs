@@ -177,7 +177,7 @@ impl LiveSource {
 
     /// Returns a handle that stops the capture from another thread.
     pub fn stopper(&self) -> Stopper {
-        self.stop.stopper().clone()
+        self.stop.stopper.clone()
     }
 
     /// Returns a handle that reads the statistics from any thread.
@@ -360,7 +360,7 @@ impl LiveSource {
         match &self.drain {
             Some(drain) if Instant::now() >= drain.at => self.end(),
             Some(_) => {}
-            None if self.stop.stopper().is_stopped() => {
+            None if self.stop.stopper.is_stopped() => {
                 let begun = ClockReading::now();
                 let grace_end = begun.at.checked_add(self.max_delay).unwrap_or(begun.at);
                 let at = grace_end.checked_add(MAX_DRAIN_TIME).unwrap_or(grace_end);
@@ -413,7 +413,7 @@ impl<'f> Source<'f> for LiveSource {
     /// Lends the next frame from the kernel's buffer. The capture ends after an error.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, LiveError> {
-        if self.queues.ready() == 0 {
+        if self.queues.ready == 0 {
             match self.advance()? {
                 Ready::Frames => {}
                 Ready::Idle => return Ok(NextFrame::Idle),
@@ -421,7 +421,7 @@ impl<'f> Source<'f> for LiveSource {
             }
         }
         let Self { queues, interfaces, .. } = self;
-        let lent = interfaces.backend_ref(queues.current()).and_then(|backend| queues.lend(backend));
+        let lent = interfaces.backend_ref(queues.current).and_then(|backend| queues.lend(backend));
         Ok(NextFrame::from_frame(lent))
     }
 

@@ -28,7 +28,8 @@ fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     reader: Reader,
-    has_found_hello: bool,
+    /// Whether a hello was found.
+    pub(crate) has_found_hello: bool,
     /// Whether handshakes are followed.
     follows: bool,
 }
@@ -46,11 +47,6 @@ impl DatagramFlow {
     pub(crate) fn from_first_datagram(payload: &[u8], follows: bool) -> Option<(Side, Self)> {
         let (sender, carrier) = detect_carrier(payload)?;
         Some((sender, Self { reader: Reader::new(carrier, follows), has_found_hello: false, follows }))
-    }
-
-    /// Whether a hello was found.
-    pub(crate) fn has_found_hello(&self) -> bool {
-        self.has_found_hello
     }
 
     /// Parses the next datagram. Emits what it completes, each with its sender. Any datagram may start a new handshake.
@@ -164,7 +160,7 @@ pub(crate) mod tests {
                 assert_eq!(origin.conflict, None);
                 found.push(fingerprint(origin.subject, &hello, retry));
             });
-            assert_eq!(flow.has_found_hello(), !found.is_empty());
+            assert_eq!(flow.has_found_hello, !found.is_empty());
         }
         assert_eq!(counters, DatagramCounters::default());
         found

@@ -101,7 +101,7 @@ impl PacketStream {
     /// Returns the memory used by buffered packets and incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let message = self.reader.as_ref().map_or(0, RecordReader::buffered_bytes);
-        self.reorder_buffer.buffered_bytes().saturating_add(message)
+        self.reorder_buffer.buffered.saturating_add(message)
     }
 }
 
@@ -178,7 +178,7 @@ impl PacketStreams {
             }
             found(sender, Found::Hello { hello, retry });
         });
-        if self.follower.as_ref().is_some_and(|follower| follower.is_over()) {
+        if self.follower.as_ref().is_some_and(|follower| follower.is_over) {
             [&mut self.client, &mut self.server].into_iter().flatten().for_each(PacketStream::end);
         }
         match outcome {

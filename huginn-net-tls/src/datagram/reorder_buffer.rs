@@ -9,7 +9,8 @@ use crate::limits::{MAX_PACKETS_AHEAD, MAX_REORDER_BYTES, PAYLOAD_OVERHEAD};
 pub(crate) struct ReorderBuffer {
     next: u32,
     early: BTreeMap<u32, Box<[u8]>>,
-    buffered: usize,
+    /// The memory used by buffered payloads, in bytes.
+    pub(crate) buffered: usize,
 }
 
 impl ReorderBuffer {
@@ -35,11 +36,6 @@ impl ReorderBuffer {
             }
         }
         true
-    }
-
-    /// Returns the memory used by buffered payloads, in bytes.
-    pub(crate) fn buffered_bytes(&self) -> usize {
-        self.buffered
     }
 
     fn buffer_payload(&mut self, number: u32, payload: &[u8]) -> bool {
@@ -84,7 +80,7 @@ mod tests {
         let large = vec![0; 60_000];
         assert!(buffer.push(9, &large, &mut |_| panic!("too early")));
         assert!(!buffer.push(10, &large, &mut |_| panic!("too early")));
-        assert!(buffer.buffered_bytes() <= MAX_REORDER_BYTES);
+        assert!(buffer.buffered <= MAX_REORDER_BYTES);
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn origin(subject: Side, conflict: bool) -> Origin {
 impl TlsUdpFlow {
     /// Heap memory of the flow, in bytes.
     pub fn buffered_bytes(&self) -> usize {
-        let quic = self.quic.as_ref().map_or(0, QuicFlow::buffered_bytes);
+        let quic = self.quic.as_ref().map_or(0, |quic| quic.buffered_bytes);
         let datagrams = self
             .datagrams
             .as_ref()
@@ -129,7 +129,7 @@ impl TlsUdpFlow {
 
     /// Prepares the state for a datagram, of either side. Returns whether it is one of QUIC.
     fn detect(&mut self, payload: &[u8], settings: TlsParserSettings) -> bool {
-        let has_hello = self.quic.as_ref().is_some_and(QuicFlow::has_found_hello);
+        let has_hello = self.quic.as_ref().is_some_and(|quic| quic.has_found_hello);
         // Almost all datagrams of QUIC have a short header, with a fixed bit of 1.
         if has_hello && payload.first().is_none_or(|first| first & 0xc0 != 0) && self.datagrams.is_none() {
             return true;
@@ -138,7 +138,7 @@ impl TlsUdpFlow {
             self.quic.get_or_insert_default();
             return true;
         }
-        let has_other_hello = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.has_found_hello());
+        let has_other_hello = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.has_found_hello);
         if !has_other_hello
             && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload, settings.handshakes)
         {

@@ -305,7 +305,7 @@ impl Layout {
             }
             end = start.wrapping_add(u32::try_from(data.len()).unwrap_or_default());
         }
-        self.well_formed = extensions.rest().is_empty() && body.remaining() == usize::from(announced);
+        self.well_formed = extensions.rest.is_empty() && body.remaining() == usize::from(announced);
     }
 }
 

@@ -64,18 +64,14 @@ pub struct Extension<'a> {
 /// The extensions of a hello in wire order, up to the first truncated one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extensions<'a> {
-    rest: &'a [u8],
+    /// The unread part of the block; after the last extension, its trailing bytes.
+    pub(crate) rest: &'a [u8],
 }
 
 impl<'a> Extensions<'a> {
     /// Iterates over a block of extensions, without its length prefix.
     pub(crate) const fn new(block: &'a [u8]) -> Self {
         Self { rest: block }
-    }
-
-    /// The unread part of the block; after the last extension, its trailing bytes.
-    pub(crate) const fn rest(&self) -> &'a [u8] {
-        self.rest
     }
 }
 

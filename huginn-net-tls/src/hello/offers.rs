@@ -32,22 +32,24 @@ pub struct Grease {
     pub index: usize,
 }
 
-/// A list of a ClientHello.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GreaseList {
-    /// `cipher_suites`.
-    CipherSuites,
-    /// The extensions.
-    Extensions,
-    /// supported_groups.
-    Groups,
-    /// key_share.
-    KeyShares,
-    /// supported_versions.
-    Versions,
-    /// signature_algorithms.
-    SignatureAlgorithms,
+huginn_net_wire::named! {
+    /// A list of a ClientHello.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum GreaseList {
+        /// `cipher_suites`.
+        CipherSuites = "cipher_suites",
+        /// The extensions.
+        Extensions = "extensions",
+        /// supported_groups.
+        Groups = "supported_groups",
+        /// key_share.
+        KeyShares = "key_share",
+        /// supported_versions.
+        Versions = "supported_versions",
+        /// signature_algorithms.
+        SignatureAlgorithms = "signature_algorithms",
+    }
 }
 
 impl ClientHello<'_> {
@@ -143,20 +145,6 @@ impl<'a> Iterator for PskIdentities<'a> {
 }
 
 impl FusedIterator for PskIdentities<'_> {}
-
-impl GreaseList {
-    /// The name of the list in RFC 8446; `extensions` for the extensions.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CipherSuites => "cipher_suites",
-            Self::Extensions => "extensions",
-            Self::Groups => "supported_groups",
-            Self::KeyShares => "key_share",
-            Self::Versions => "supported_versions",
-            Self::SignatureAlgorithms => "signature_algorithms",
-        }
-    }
-}
 
 impl fmt::Display for Grease {
     /// Writes `cipher_suites[0]`.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::str;
 
-use huginn_net_wire::{Cursor, HexDigits, Truncated};
+use huginn_net_wire::{Cursor, HexDigits, Joined, Truncated};
 
 use super::{ClientHello, QuicVersion, extension_type as kind};
 use crate::names;
@@ -250,10 +250,7 @@ impl fmt::Display for ValueText<'_> {
             return write!(f, "{number}");
         }
         if let Some(versions) = parameter.versions() {
-            for (nth, version) in versions.enumerate() {
-                write!(f, "{}{version}", if nth > 0 { "," } else { "" })?;
-            }
-            return Ok(());
+            return write!(f, "{}", Joined(versions, ","));
         }
         let is_text = matches!(parameter.id, id::GOOGLE_CONNECTION_OPTIONS | id::USER_AGENT)
             && value.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');

@@ -300,7 +300,7 @@ impl TlsParser {
         let is_open = |follower: &Follower| {
             let Self { client, server, .. } = self;
             let (client, server) = follower.server_side().choose((server, client), (client, server));
-            !follower.is_over()
+            !follower.is_over
                 && server.is_in_records()
                 && (client.is_in_records() || follower.awaits_certificates())
         };

@@ -293,7 +293,7 @@ impl Display for Reason<'_> {
         match &alert.event.kind {
             Finding::Match(found) => found.fmt(f)?,
             Finding::Conflict(found) => {
-                write!(f, "two contents for the same bytes: {}", found.conflict.as_str())?;
+                write!(f, "two contents for the same bytes: {}", found.conflict.name())?;
             }
             Finding::Tool(found) => found.fmt(f)?,
             Finding::Notice(notice) => notice.fmt(f)?,

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use huginn_net::observers::EventLimits;
-//! use huginn_net::{HuginnNet, Observers};
+//! use huginn_net::{Configure, HuginnNet, Observers};
 //!
 //! let limits = EventLimits { max_text_bytes: Some(256), ..EventLimits::default() };
 //! let analyzer = HuginnNet::builder_with(Observers::default().event_limits(limits)).build();

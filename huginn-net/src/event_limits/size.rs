@@ -515,7 +515,7 @@ mod tests {
     use super::*;
     use crate::event_limits::EventLimits;
     use crate::record::JsonEvent;
-    use crate::{CaptureReader, HuginnNet, Observers};
+    use crate::{CaptureReader, Configure, HuginnNet, Observers};
 
     #[test]
     fn counts_escaped_bytes_at_every_place() {

@@ -73,10 +73,10 @@ pub enum Finding {
     TlsClient(Box<TlsClientFinding>),
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServerFinding),
-    /// The end of a TLS handshake over TCP, or of DTLS; only with [`Observers::handshakes`](crate::Observers::handshakes).
+    /// The end of a TLS handshake over TCP, or of DTLS; only with [`Configure::handshakes`](crate::Configure::handshakes).
     TlsHandshake(Box<TlsHandshakeFinding>),
     /// The certificates of a side of a handshake over TCP up to TLS 1.2, or of DTLS up to 1.2; only with
-    /// [`Observers::handshakes`](crate::Observers::handshakes).
+    /// [`Configure::handshakes`](crate::Configure::handshakes).
     TlsCertificates(Box<TlsCertificatesFinding>),
     /// The uptime of a host, from its TCP timestamps.
     Uptime(UptimeFinding),
@@ -94,12 +94,12 @@ pub enum Finding {
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
     Tool(Box<ToolFinding>),
     /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation, only with
-    /// [`Observers::notices`](crate::Observers::notices); or what a baseline lacks, only with
-    /// [`Observers::baseline`](crate::Observers::baseline).
+    /// [`Configure::notices`](crate::Configure::notices); or what a baseline lacks, only with
+    /// [`Configure::baseline`](crate::Configure::baseline).
     Notice(Box<TrafficNotice>),
-    /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
+    /// A connection that ended; only with [`Configure::connections`](crate::Configure::connections).
     Connection(Box<Connection>),
-    /// A value of the event before it that a list watches; only with [`Observers::watch_lists`](crate::Observers::watch_lists).
+    /// A value of the event before it that a list watches; only with [`Configure::watch_lists`](crate::Configure::watch_lists).
     Match(Box<Match>),
 }
 

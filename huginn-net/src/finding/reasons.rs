@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use huginn_net_core::Joined;
 use serde::{Deserialize, Serialize};
 
 /// A set of reasons. [`Display`](fmt::Display) follows p0f: names joined by spaces, `???` for the empty set.
@@ -82,10 +83,7 @@ impl fmt::Display for Reasons {
         if self.is_empty() {
             return f.write_str("???");
         }
-        for (n, name) in self.names().enumerate() {
-            write!(f, "{}{name}", if n == 0 { "" } else { " " })?;
-        }
-        Ok(())
+        write!(f, "{}", Joined(self.names().collect::<Vec<_>>(), " "))
     }
 }
 

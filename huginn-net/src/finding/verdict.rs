@@ -56,45 +56,47 @@ pub struct Evidence {
     pub supports: bool,
 }
 
-/// A layer of the network stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum EvidenceLayer {
-    /// TCP/IP: evidence from the kernel.
-    Tcp,
-    /// HTTP: evidence from software, whose headers may be forged.
-    Http,
-    /// TLS: evidence from the TLS library.
-    Tls,
-}
+huginn_net_core::named! {
+    /// A layer of the network stack.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum EvidenceLayer {
+        /// TCP/IP: evidence from the kernel.
+        Tcp = "tcp",
+        /// HTTP: evidence from software, whose headers may be forged.
+        Http = "http",
+        /// TLS: evidence from the TLS library.
+        Tls = "tls",
+    }
 
-/// The weight of evidence, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Grade {
-    /// A SYN that a signature of one system matches exactly.
-    Syn,
-    /// A SYN+ACK that a signature of one system matches exactly.
-    SynAck,
-    /// A SYN that a signature of one system matches, except for changes that the network may cause.
-    Fuzzy,
-    /// A TLS library that is part of one system.
-    TlsLibrary,
-    /// A head that only software of one system sends, or a head that matches the software and names a system.
-    Software,
-    /// A SYN+ACK that a signature of one system matches, except for changes that the network may cause.
-    FuzzySynAck,
-    /// A User-Agent or Server that names a system, without further support.
-    Claim,
-    /// A SYN or SYN+ACK that matches no better than signatures of last resort.
-    Generic,
-    /// A SYN or SYN+ACK of a middlebox, or of a device that answers for several servers; never decides.
-    Middlebox,
-    /// A forwarded head: evidence for a host behind this one; never decides.
-    Forwarded,
-    /// A User-Agent or Server that names a system, while the rest of the head does not match the named software; never
-    /// decides.
-    Forged,
+    /// The weight of evidence, the best first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Grade {
+        /// A SYN that a signature of one system matches exactly.
+        Syn = "syn",
+        /// A SYN+ACK that a signature of one system matches exactly.
+        SynAck = "syn_ack",
+        /// A SYN that a signature of one system matches, except for changes that the network may cause.
+        Fuzzy = "fuzzy",
+        /// A TLS library that is part of one system.
+        TlsLibrary = "tls_library",
+        /// A head that only software of one system sends, or a head that matches the software and names a system.
+        Software = "software",
+        /// A SYN+ACK that a signature of one system matches, except for changes that the network may cause.
+        FuzzySynAck = "fuzzy_syn_ack",
+        /// A User-Agent or Server that names a system, without further support.
+        Claim = "claim",
+        /// A SYN or SYN+ACK that matches no better than signatures of last resort.
+        Generic = "generic",
+        /// A SYN or SYN+ACK of a middlebox, or of a device that answers for several servers; never decides.
+        Middlebox = "middlebox",
+        /// A forwarded head: evidence for a host behind this one; never decides.
+        Forwarded = "forwarded",
+        /// A User-Agent or Server that names a system, while the rest of the head does not match the named software; never
+        /// decides.
+        Forged = "forged",
+    }
 }
 
 /// The observation behind a piece of evidence.
@@ -363,34 +365,6 @@ impl Display for Explanation {
             Self::SeveralHosts => "NAT, or the address went to another host",
             Self::ForwardedPorts => "NAT that forwards ports, or a proxy",
             Self::LoadBalancer => "a CDN or a load balancer",
-        })
-    }
-}
-
-impl Display for EvidenceLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tcp => "tcp",
-            Self::Http => "http",
-            Self::Tls => "tls",
-        })
-    }
-}
-
-impl Display for Grade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Syn => "syn",
-            Self::SynAck => "syn_ack",
-            Self::Fuzzy => "fuzzy",
-            Self::TlsLibrary => "tls_library",
-            Self::Software => "software",
-            Self::FuzzySynAck => "fuzzy_syn_ack",
-            Self::Claim => "claim",
-            Self::Generic => "generic",
-            Self::Middlebox => "middlebox",
-            Self::Forwarded => "forwarded",
-            Self::Forged => "forged",
         })
     }
 }

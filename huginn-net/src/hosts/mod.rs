@@ -285,8 +285,8 @@ impl Hosts {
         Self { learner: baseline.map(|baseline| Box::new(Learner::new(baseline.clone()))), ..self }
     }
 
-    /// Counters of the findings that [`Observers::notices`](crate::Observers::notices) and
-    /// [`Observers::baseline`](crate::Observers::baseline) enable.
+    /// Counters of the findings that [`Configure::notices`](crate::Configure::notices) and
+    /// [`Configure::baseline`](crate::Configure::baseline) enable.
     pub fn notices(&self) -> NoticeCounters {
         let counters =
             self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters());
@@ -295,14 +295,14 @@ impl Hosts {
         self.learner.as_ref().map_or(counters, |learner| learner.add_to(counters))
     }
 
-    /// The baseline of [`Observers::baseline`](crate::Observers::baseline) with the fingerprints that were seen.
+    /// The baseline of [`Configure::baseline`](crate::Configure::baseline) with the fingerprints that were seen.
     pub fn baseline(&self) -> Option<&Baseline> {
-        self.learner.as_ref().map(|learner| learner.baseline())
+        self.learner.as_ref().map(|learner| &learner.baseline)
     }
 
     /// The fingerprints that the baseline lacked before the analysis, for [`restore_baseline`](Self::restore_baseline) of another table.
     pub fn learned(&self) -> Option<Baseline> {
-        self.learner.as_ref().map(|learner| learner.learned().clone())
+        self.learner.as_ref().map(|learner| learner.learned.clone())
     }
 
     /// Adds fingerprints that an earlier analysis with the same baseline [learned](Self::learned). They are not reported again.
@@ -339,7 +339,7 @@ impl Hosts {
     }
 
     /// The profiles of all hosts, sorted by address: IPv4 first, and hosts outside tunnels before equal addresses inside.
-    /// Empty unless [`Observers::profiles`](crate::Observers::profiles) enables profiles.
+    /// Empty unless [`Configure::profiles`](crate::Configure::profiles) enables profiles.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
         let mut profiles: Vec<_> = self.profiles_by_id().collect();
         profiles.sort_unstable_by_key(|(id, _)| *id);
@@ -353,7 +353,7 @@ impl Hosts {
 
     /// The profile of the host with this address. A host outside tunnels takes precedence; otherwise the host in the
     /// tunnel with the latest update. `None` if the table has no such host, or unless
-    /// [`Observers::profiles`](crate::Observers::profiles) enables profiles.
+    /// [`Configure::profiles`](crate::Configure::profiles) enables profiles.
     pub fn profile(&self, ip: IpAddr) -> Option<&HostProfile> {
         let in_tunnel = |tunnel| self.map.peek(&(ip, tunnel))?.profile.as_deref();
         in_tunnel(0).or_else(|| in_tunnel(self.tunneled.last(ip)?))
@@ -366,7 +366,7 @@ impl Hosts {
     }
 
     /// The profile of a host. `None` after the removal of the host, or unless
-    /// [`Observers::profiles`](crate::Observers::profiles) enables profiles.
+    /// [`Configure::profiles`](crate::Configure::profiles) enables profiles.
     pub fn profile_of(&self, id: HostId) -> Option<&HostProfile> {
         self.map.peek(&id.0)?.profile.as_deref()
     }

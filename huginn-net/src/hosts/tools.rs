@@ -434,7 +434,8 @@ impl From<PortSet> for Vec<(u16, u16)> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HostSet {
     pub(super) listed: Vec<IpAddr>,
-    pub(super) has_more: bool,
+    /// Whether there are more.
+    pub(crate) has_more: bool,
 }
 
 impl HostSet {
@@ -455,11 +456,6 @@ impl HostSet {
     /// Number of listed addresses.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.listed.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Whether there are more.
-    pub(crate) fn has_more(&self) -> bool {
-        self.has_more
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -8,17 +8,13 @@ use super::protocol_kinds::{self, PROTOCOL_KINDS};
 /// The earliest segment that each counter of blind spots counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlindSpotExamples {
-    examples: Examples,
+    pub(super) examples: Examples,
     /// The counters when examples were last added, and the sum of what they count.
     examined: [u64; PROTOCOL_KINDS],
     examined_sum: u64,
 }
 
 impl BlindSpotExamples {
-    pub(super) fn get(&self) -> &Examples {
-        &self.examples
-    }
-
     /// Makes a segment the example of counters that counted it and have no earlier one.
     #[inline(always)]
     pub(super) fn add_segment(&mut self, counters: &ProtocolCounters, segment: &Segment<'_>, sender: Side) {

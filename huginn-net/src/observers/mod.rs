@@ -21,18 +21,19 @@ mod stream_parsers;
 mod streams;
 mod tcp;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use huginn_net_core::{
     Event, Examples, Interest, NextSeq, Origin, Protocol, ReplaceableReader, Route, Segment, Side, Tally,
-    first_sender,
+    Timestamp, first_sender,
 };
 use huginn_net_http::HttpParser;
 use huginn_net_ssh::SshParser;
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParser, TlsParserSettings, TlsUdpObserver};
 
-use self::allowance::Allowance;
+use self::allowance::{Allowance, ConnectionLimits};
 pub use self::counters::ProtocolCounters;
 use self::decryption::Decryption;
 pub use self::decryption::DecryptionCounters;
@@ -41,6 +42,7 @@ pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
 use self::open_connection::OpenConnection;
 pub(crate) use self::protocol_kinds::{Count, of_protocols, sum};
+pub use self::settings::Configure;
 pub use self::stages::WithoutHosts;
 use self::strays::Strays;
 use self::stream_parsers::Parsers;
@@ -107,16 +109,63 @@ fn complete(output: &mut FlowOutput, is_proven: bool, packet_number: impl FnOnce
     }
 }
 
-/// The parts of a flow that checks of its events need, and what the checks find.
-struct Checked<'a> {
+/// What profiles, watch lists, a baseline and known alerts do with the events of a flow.
+struct Checks<'a> {
     allowance: &'a mut Allowance,
+    limits: ConnectionLimits,
     has_updated: &'a mut [bool; 2],
     matches: &'a mut Option<Box<FlowMatches>>,
+    watcher: Option<&'a mut Watcher>,
+    known: Option<&'a KnownAlerts>,
+    has_profiles: bool,
+    has_baseline: bool,
     is_proven: bool,
-    /// Whether the events have the algorithms of SSH.
-    has_keys: bool,
     /// Number of events above the limits.
     suppressed: u64,
+}
+
+impl Checks<'_> {
+    /// Emits an output unless it is known or exceeds the limits, and what follows it: its values for the baseline, and its matches.
+    /// `ends`: client and server. `emit` also takes the subject and the length of the text, if it is known.
+    fn pass(
+        &mut self,
+        mut output: FlowOutput,
+        subject: Side,
+        (frame, reserved): (EventFrame, u64),
+        (ts, ends): (Timestamp, (SocketAddr, SocketAddr)),
+        emit: &mut dyn FnMut(Side, u32, FlowOutput),
+    ) {
+        let known = self.known;
+        let is_known = |finding: &Finding, subject: Side| {
+            known.is_some_and(|known| known.silences(finding, ts, ends, subject))
+        };
+        let mut found = Matches::default();
+        match &mut output {
+            Route::Report(finding) if is_known(finding, subject) => return,
+            Route::Report(finding) => {
+                if let Some(watcher) = &mut self.watcher {
+                    found = watcher.on_finding(finding, subject, self.matches, || ends);
+                }
+            }
+            Route::Update(_) if self.has_profiles => mark_first(self.has_updated, subject, &mut output),
+            Route::Update(_) => {}
+        }
+        self.suppressed = self.suppressed.saturating_add(found.suppressed);
+        let observed = if self.has_baseline { baseline_update(&output, subject) } else { None };
+        match self.allowance.admits_reserved(&self.limits, frame, &output, reserved) {
+            Some(text_bytes) => emit(subject, text_bytes, output),
+            None => self.suppressed = self.suppressed.saturating_add(1),
+        }
+        observed.into_iter().for_each(|update| emit(subject, 0, update));
+        for (subject, mut found) in found.reported {
+            found.is_proven = self.is_proven;
+            let finding = Finding::Match(Box::new(found));
+            if !is_known(&finding, subject) {
+                let text_bytes = self.allowance.charge(&self.limits, frame, &finding);
+                emit(subject, text_bytes, Route::Report(finding));
+            }
+        }
+    }
 }
 
 /// The number of the packet of an event.
@@ -264,9 +313,9 @@ impl Protocol for Observers {
                 }
             })
         } else {
-            let mut checked = Checked { allowance, has_updated, matches, is_proven, has_keys, suppressed };
-            let interest = self.run_checked(segment, sender, protocols, &mut checked, emit);
-            Checked { has_keys, suppressed, .. } = checked;
+            let checks = self.checks(allowance, has_updated, matches, is_proven);
+            let interest;
+            (interest, has_keys, suppressed) = self.run_checked(segment, sender, protocols, checks, emit);
             interest
         };
         if suppressed > 0 {
@@ -315,73 +364,25 @@ impl Protocol for Observers {
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
         let FlowState { mut protocols, mut allowance, mut has_updated, handshake, mut matches, .. } = flow;
         let is_proven = handshake.is_proven();
-        let mut watcher = self.watcher.take();
         let mut connection = protocols.connection.take();
-        let has_baseline = self.baseline.is_some();
-        let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        let known = self.known.take();
-        let is_plain = !has_baseline && watcher.is_none() && known.is_none();
-        let is_known = |finding: &Finding, event: &Event<FlowOutput>, subject: Side| {
-            let ends = (event.flow.client, event.flow.server);
-            known.as_ref().is_some_and(|known| known.silences(finding, event.ts, ends, subject))
-        };
+        let (mut watcher, known) = (self.watcher.take(), self.known.take());
+        let checks = self.checks(&mut allowance, &mut has_updated, &mut matches, is_proven);
+        let mut checks = Checks { watcher: watcher.as_deref_mut(), known: known.as_deref(), ..checks };
         let mut admit = |mut event: Event<FlowOutput>, is_reserved: bool| {
             let frame = EventFrame::from_event(&event);
             complete(&mut event.kind, is_proven, || event.packet_number);
             let reserved = if is_reserved { frame.summary_bytes() } else { 0 };
-            if is_plain {
-                if allowance.admits_reserved(&limits, frame, &event.kind, reserved).is_some() {
-                    emit(event);
-                } else {
-                    suppressed = suppressed.saturating_add(1);
-                }
-                return;
-            }
-            if let Route::Report(finding) = &event.kind
-                && is_known(finding, &event, event.subject)
-            {
-                return;
-            }
-            let (subject, addresses) = (event.subject, (event.flow.client, event.flow.server));
-            let found = match (&mut watcher, &mut event.kind) {
-                (Some(watcher), Route::Report(finding)) => {
-                    watcher.on_finding(finding, subject, &mut matches, || addresses)
-                }
-                _ => Matches::default(),
-            };
-            suppressed = suppressed.saturating_add(found.suppressed);
-            let observed = if has_baseline { baseline_update(&event.kind, subject) } else { None };
-            // An event with neither match nor value moves.
-            let is_last = found.reported.is_empty() && observed.is_none();
-            let origin = (!is_last).then(|| event.clone());
-            if allowance.admits_reserved(&limits, frame, &event.kind, reserved).is_some() {
+            let Event { ts, packet_number, flow, subject, conflict, kind, .. } = event;
+            let at = (ts, (flow.client, flow.server));
+            checks.pass(kind, subject, (frame, reserved), at, &mut |subject, text_bytes, kind| {
+                let is_match = matches!(kind, Route::Report(Finding::Match(_)));
+                let mut event = Event::new(ts, packet_number, flow.clone(), subject, kind);
+                event.conflict = conflict;
+                event.text_bytes = if is_match { text_bytes } else { 0 };
                 emit(event);
-            } else {
-                suppressed = suppressed.saturating_add(1);
-            }
-            if let (Some(update), Some(event)) = (observed, &origin) {
-                let mut event = event.clone();
-                (event.kind, event.text_bytes) = (update, 0);
-                emit(event);
-            }
-            for (subject, mut found) in found.reported {
-                found.is_proven = is_proven;
-                let Some(mut event) = origin.clone() else { break };
-                let finding = Finding::Match(Box::new(found));
-                if is_known(&finding, &event, subject) {
-                    continue;
-                }
-                event.text_bytes = allowance.charge(&limits, frame, &finding);
-                event.subject = subject;
-                event.kind = Route::Report(finding);
-                emit(event);
-            }
+            });
         };
-        let profiles = self.settings.profiles;
-        let mut on_event = |mut event: Event<FlowOutput>| {
-            if profiles {
-                mark_first(&mut has_updated, event.subject, &mut event.kind);
-            }
+        let mut on_event = |event: Event<FlowOutput>| {
             if let Some(connection) = &mut connection {
                 connection.on_output(&event.kind, event.subject);
             }
@@ -394,6 +395,7 @@ impl Protocol for Observers {
             let is_reserved = connection.is_reserved;
             connection.into_event().into_iter().for_each(|event| admit(event, is_reserved));
         }
+        let suppressed = checks.suppressed;
         (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
@@ -425,7 +427,7 @@ impl Observers {
 
     /// Returns the earliest example of each counter of what the protocols could not read.
     pub(crate) fn examples(&self) -> &Examples {
-        self.examples.get()
+        &self.examples.examples
     }
 
     #[cold]
@@ -450,7 +452,30 @@ impl Observers {
         }
     }
 
-    /// As [`run`](Self::run), with profiles, watch lists, a baseline or known alerts, which take part in each event.
+    /// The checks of events, without watch lists and known alerts.
+    fn checks<'a>(
+        &self,
+        allowance: &'a mut Allowance,
+        has_updated: &'a mut [bool; 2],
+        matches: &'a mut Option<Box<FlowMatches>>,
+        is_proven: bool,
+    ) -> Checks<'a> {
+        Checks {
+            allowance,
+            limits: self.event_limits.of_connection(),
+            has_updated,
+            matches,
+            watcher: None,
+            known: None,
+            has_profiles: self.settings.profiles,
+            has_baseline: self.baseline.is_some(),
+            is_proven,
+            suppressed: 0,
+        }
+    }
+
+    /// As [`run`](Self::run), with profiles, watch lists, a baseline or known alerts, which take part in each event. Also returns whether
+    /// the events have the algorithms of SSH, and how many were suppressed.
     // Not inlined, so that an analysis without them has no more code.
     #[cold]
     #[inline(never)]
@@ -459,57 +484,25 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut ProtocolStates,
-        checked: &mut Checked<'_>,
+        checks: Checks<'_>,
         emit: &mut dyn FnMut(Origin, FlowOutput),
-    ) -> Interest {
-        let (limits, frame) = (self.event_limits.of_connection(), EventFrame::from_segment(segment));
-        let (profiles, has_baseline) = (self.settings.profiles, self.baseline.is_some());
-        let mut watcher = self.watcher.take();
-        let known = self.known.take();
+    ) -> (Interest, bool, u64) {
+        let (mut watcher, known) = (self.watcher.take(), self.known.take());
+        let mut checks = Checks { watcher: watcher.as_deref_mut(), known: known.as_deref(), ..checks };
+        let frame = (EventFrame::from_segment(segment), 0);
         let (own, other) = (segment.source(), segment.destination());
-        let ends = || sender.choose((own, other), (other, own));
-        let is_known = |finding: &Finding, subject: Side| {
-            known.as_ref().is_some_and(|known| known.silences(finding, segment.ts, ends(), subject))
-        };
+        let at = (segment.ts, sender.choose((own, other), (other, own)));
+        let mut has_keys = false;
         let interest = self.run(segment, sender, flow, &mut |origin, mut output| {
-            complete(&mut output, checked.is_proven, || number_of(&origin, segment));
-            checked.has_keys |= has_ssh_keys(&output);
-            if let Route::Report(finding) = &output
-                && is_known(finding, origin.subject)
-            {
-                return;
-            }
-            if profiles {
-                mark_first(checked.has_updated, origin.subject, &mut output);
-            }
-            let found = match (&mut watcher, &mut output) {
-                (Some(watcher), Route::Report(finding)) => {
-                    Some(watcher.on_finding(finding, origin.subject, checked.matches, ends))
-                }
-                _ => None,
-            };
-            let observed = if has_baseline { baseline_update(&output, origin.subject) } else { None };
-            match checked.allowance.admits(&limits, frame, &output) {
-                Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
-                None => checked.suppressed = checked.suppressed.saturating_add(1),
-            }
-            if let Some(update) = observed {
-                emit(Origin { text_bytes: 0, ..origin }, update);
-            }
-            let Some(found) = found else { return };
-            checked.suppressed = checked.suppressed.saturating_add(found.suppressed);
-            for (subject, mut found) in found.reported {
-                found.is_proven = checked.is_proven;
-                let finding = Finding::Match(Box::new(found));
-                if is_known(&finding, subject) {
-                    continue;
-                }
-                let text_bytes = checked.allowance.charge(&limits, frame, &finding);
-                emit(Origin { subject, text_bytes, ..origin }, Route::Report(finding));
-            }
+            complete(&mut output, checks.is_proven, || number_of(&origin, segment));
+            has_keys |= has_ssh_keys(&output);
+            checks.pass(output, origin.subject, frame, at, &mut |subject, text_bytes, output| {
+                emit(Origin { subject, text_bytes, ..origin }, output);
+            });
         });
+        let suppressed = checks.suppressed;
         (self.watcher, self.known) = (watcher, known);
-        interest
+        (interest, has_keys, suppressed)
     }
 
     /// Runs the protocols over a segment, and adds it and their findings to the summary of its connection.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::{Replaceable, ReplaceableReader};
+use huginn_net_core::{Builder, Replaceable, ReplaceableReader};
 use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParserSettings, TlsUdpObserver};
@@ -49,106 +49,11 @@ impl Observers {
         }
     }
 
-    /// Sets the database of signatures.
-    #[must_use]
-    pub fn database(mut self, database: Arc<Database>) -> Self {
-        self.settings.database = database;
-        self
-    }
-
-    /// Enables or disables TCP fingerprints.
-    #[must_use]
-    pub fn tcp(self, run: bool) -> Self {
-        Self { tcp: run.then(TcpObserver::default), ..self }
-    }
-
-    /// Enables or disables HTTP fingerprints.
-    #[must_use]
-    pub fn http(self, run: bool) -> Self {
-        Self { http: run, ..self }
-    }
-
-    /// Enables or disables TLS fingerprints.
-    #[must_use]
-    pub fn tls(self, run: bool) -> Self {
-        Self { tls: run, ..self }
-    }
-
-    /// Follows TLS handshakes over TCP, and of DTLS, to their end, or not (default), and reports
-    /// [`TlsHandshake`](huginn_net_tls::TlsHandshake) findings. It takes more time and memory: connections are read for longer.
-    #[must_use]
-    pub fn handshakes(mut self, follow: bool) -> Self {
-        self.settings.handshakes = follow;
-        let tls_settings = self.tls_settings.handshakes(follow);
-        Self { tls_settings, tls_udp: TlsUdpObserver::with_settings(tls_settings), ..self }
-    }
-
-    /// Enables or disables SSH fingerprints.
-    #[must_use]
-    pub fn ssh(self, run: bool) -> Self {
-        Self { ssh: run, ..self }
-    }
-
-    /// Decrypts TLS over TCP with these secrets, and reports the HTTP inside; without secrets (default), nothing is decrypted. The
-    /// set may grow during the analysis; [`add_sessions`](crate::decrypt::add_sessions) adds to it before. Not in the [scope of p0f](Scope::P0f).
-    #[cfg(feature = "decrypt")]
-    #[must_use]
-    pub fn secrets(self, secrets: Option<huginn_net_decrypt::Secrets>) -> Self {
-        Self { decryption: Decryption::new(secrets), ..self }
-    }
-
-    /// Sets the scope of the reports.
-    #[must_use]
-    pub fn scope(mut self, scope: Scope) -> Self {
-        self.settings.scope = scope;
-        self
-    }
-
-    /// Sets the database that names clients (default: the built-in one).
-    #[must_use]
-    pub fn clients(mut self, clients: Arc<ClientDatabase>) -> Self {
-        self.settings.clients.database = Some(clients);
-        self
-    }
-
-    /// Takes both databases from a place where they can be replaced during the analysis. Events that were reported, and host profiles, keep
-    /// their names.
-    #[must_use]
-    pub fn replaceable_databases(self, databases: Replaceable<NamingDatabases>) -> Self {
-        let replaceable_databases = Some(Box::new(ReplaceableReader::new(databases)));
-        let mut observers = Self { replaceable_databases, ..self };
-        observers.take_databases();
-        observers
-    }
-
     pub(super) fn take_databases(&mut self) {
         let Some(databases) = &self.replaceable_databases else { return };
         let NamingDatabases { signatures, clients } = &**databases.value();
         self.settings.database = Arc::clone(signatures);
         self.settings.clients.database.clone_from(clients);
-    }
-
-    /// Sets watch lists (default: none). A [`Match`](crate::finding::Match) follows each event with a value that a list
-    /// watches; TLS hellos, SSH peers and HTTP requests also have its [entries](crate::Finding::listed). A flow reports each
-    /// entry once; addresses are compared at its first event. Not in the [scope of p0f](Scope::P0f).
-    ///
-    /// Certificates need [handshakes](Self::handshakes).
-    #[must_use]
-    pub fn watch_lists(self, lists: WatchListHandle) -> Self {
-        Self { watcher: Some(Box::new(Watcher::new(lists))), ..self }
-    }
-
-    /// Sets the limits of the host table.
-    #[must_use]
-    pub fn hosts(self, limits: HostLimits) -> Self {
-        Self { hosts: limits, ..self }
-    }
-
-    /// Sets the limits of the output: lengths of texts, and rates of events.
-    #[must_use]
-    pub fn event_limits(mut self, limits: EventLimits) -> Self {
-        self.settings.clients.text_limit = limits.text();
-        Self { event_limits: limits, ..self }
     }
 
     /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::observers::WithoutHosts).
@@ -159,13 +64,124 @@ impl Observers {
         let hosts = hosts.with_notices(notices.filter(|_| is_full)).with_known(self.known.clone());
         hosts.with_baseline(self.baseline.as_deref().filter(|_| is_full))
     }
+}
+
+/// The settings of the protocols, for [`Observers`] and for the builder of a [`HuginnNet`](crate::HuginnNet); those of the engine are
+/// methods of [`Builder`].
+///
+/// ```
+/// use huginn_net::{Configure, HuginnNet};
+///
+/// let analyzer = HuginnNet::builder().profiles(true).ssh(false).block_bytes(1 << 16).build();
+/// assert!(analyzer.shared_state().profiles().next().is_none());
+/// ```
+pub trait Configure: Sized {
+    /// Changes the observers.
+    #[doc(hidden)]
+    #[must_use]
+    fn set(self, change: impl FnOnce(&mut Observers)) -> Self;
+
+    /// Sets the database of signatures (default: the built-in one).
+    #[must_use]
+    fn database(self, database: Arc<Database>) -> Self {
+        self.set(|own| own.settings.database = database)
+    }
+
+    /// Enables (default) or disables TCP fingerprints.
+    #[must_use]
+    fn tcp(self, run: bool) -> Self {
+        self.set(|own| own.tcp = run.then(TcpObserver::default))
+    }
+
+    /// Enables (default) or disables HTTP fingerprints.
+    #[must_use]
+    fn http(self, run: bool) -> Self {
+        self.set(|own| own.http = run)
+    }
+
+    /// Enables (default) or disables TLS fingerprints.
+    #[must_use]
+    fn tls(self, run: bool) -> Self {
+        self.set(|own| own.tls = run)
+    }
+
+    /// Follows TLS handshakes over TCP, and of DTLS, to their end, or not (default), and reports
+    /// [`TlsHandshake`](huginn_net_tls::TlsHandshake) findings. It takes more time and memory: connections are read for longer.
+    #[must_use]
+    fn handshakes(self, follow: bool) -> Self {
+        self.set(|own| {
+            own.settings.handshakes = follow;
+            own.tls_settings = own.tls_settings.handshakes(follow);
+            own.tls_udp = TlsUdpObserver::with_settings(own.tls_settings);
+        })
+    }
+
+    /// Enables (default) or disables SSH fingerprints.
+    #[must_use]
+    fn ssh(self, run: bool) -> Self {
+        self.set(|own| own.ssh = run)
+    }
+
+    /// Decrypts TLS over TCP with these secrets, and reports the HTTP inside; without secrets (default), nothing is decrypted. The
+    /// set may grow during the analysis; [`add_sessions`](crate::decrypt::add_sessions) adds to it before. Not in the [scope of p0f](Scope::P0f).
+    #[cfg(feature = "decrypt")]
+    #[must_use]
+    fn secrets(self, secrets: Option<huginn_net_decrypt::Secrets>) -> Self {
+        self.set(|own| own.decryption = Decryption::new(secrets))
+    }
+
+    /// Sets the scope of the reports.
+    #[must_use]
+    fn scope(self, scope: Scope) -> Self {
+        self.set(|own| own.settings.scope = scope)
+    }
+
+    /// Sets the database that names clients (default: the built-in one).
+    #[must_use]
+    fn clients(self, clients: Arc<ClientDatabase>) -> Self {
+        self.set(|own| own.settings.clients.database = Some(clients))
+    }
+
+    /// Takes both databases from a place where they can be replaced during the analysis. Events that were reported, and host profiles, keep
+    /// their names.
+    #[must_use]
+    fn replaceable_databases(self, databases: Replaceable<NamingDatabases>) -> Self {
+        self.set(|own| {
+            own.replaceable_databases = Some(Box::new(ReplaceableReader::new(databases)));
+            own.take_databases();
+        })
+    }
+
+    /// Sets watch lists (default: none). A [`Match`](crate::finding::Match) follows each event with a value that a list
+    /// watches; TLS hellos, SSH peers and HTTP requests also have its [entries](crate::Finding::listed). A flow reports each
+    /// entry once; addresses are compared at its first event. Not in the [scope of p0f](Scope::P0f).
+    ///
+    /// Certificates need [handshakes](Self::handshakes).
+    #[must_use]
+    fn watch_lists(self, lists: WatchListHandle) -> Self {
+        self.set(|own| own.watcher = Some(Box::new(Watcher::new(lists))))
+    }
+
+    /// Sets the limits of the host table.
+    #[must_use]
+    fn hosts(self, limits: HostLimits) -> Self {
+        self.set(|own| own.hosts = limits)
+    }
+
+    /// Sets the limits of the output: lengths of texts, and rates of events.
+    #[must_use]
+    fn event_limits(self, limits: EventLimits) -> Self {
+        self.set(|own| {
+            own.settings.clients.text_limit = limits.text();
+            own.event_limits = limits;
+        })
+    }
 
     /// Enables or disables (default) a [`HostProfile`](crate::hosts::HostProfile) of each host: links, software and TLS
     /// clients, in addition to the state that changes and uptimes need.
     #[must_use]
-    pub fn profiles(mut self, remember: bool) -> Self {
-        self.settings.profiles = remember;
-        self
+    fn profiles(self, remember: bool) -> Self {
+        self.set(|own| own.settings.profiles = remember)
     }
 
     /// Reports [`TrafficNotice`](crate::finding::TrafficNotice) findings with these thresholds, or none (default): scans, beacons,
@@ -175,11 +191,12 @@ impl Observers {
     /// Handshakes over TCP without a server name are followed for them. Certificates of servers with a name are compared only if
     /// [all](Self::handshakes) are followed.
     #[must_use]
-    pub fn notices(mut self, settings: Option<NoticeSettings>) -> Self {
-        self.settings.notices = settings;
-        self.strays = settings.map(|_| Box::default());
-        self.tls_settings = self.tls_settings.nameless(settings.is_some());
-        self
+    fn notices(self, settings: Option<NoticeSettings>) -> Self {
+        self.set(|own| {
+            own.settings.notices = settings;
+            own.strays = settings.map(|_| Box::default());
+            own.tls_settings = own.tls_settings.nameless(settings.is_some());
+        })
     }
 
     /// Compares fingerprints, servers, issuers and TLS clients with a baseline, or not (default). Of a
@@ -187,22 +204,35 @@ impl Observers {
     /// [`NewFingerprintNotice`](crate::finding::NewFingerprintNotice), once in all captures of the analyzer. The scope of p0f has
     /// none. A baseline enables [handshakes](Self::handshakes), which have the certificates.
     #[must_use]
-    pub fn baseline(self, baseline: Option<Baseline>) -> Self {
-        let observers = if baseline.is_some() { self.handshakes(true) } else { self };
-        Self { baseline: baseline.map(Arc::new), ..observers }
+    fn baseline(self, baseline: Option<Baseline>) -> Self {
+        let needed = if baseline.is_some() { self.handshakes(true) } else { self };
+        needed.set(|own| own.baseline = baseline.map(Arc::new))
     }
 
     /// Leaves [known alerts](crate::alert::KnownAlerts) out, or none (default), and counts them.
     #[must_use]
-    pub fn known(self, known: Option<Arc<KnownAlerts>>) -> Self {
-        Self { known, ..self }
+    fn known(self, known: Option<Arc<KnownAlerts>>) -> Self {
+        self.set(|own| own.known = known)
     }
 
     /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow with
     /// another event. It costs time for every packet.
     #[must_use]
-    pub fn connections(self, report: bool) -> Self {
-        Self { connections: report, ..self }
+    fn connections(self, report: bool) -> Self {
+        self.set(|own| own.connections = report)
+    }
+}
+
+impl Configure for Observers {
+    fn set(mut self, change: impl FnOnce(&mut Observers)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+impl Configure for Builder<Observers> {
+    fn set(self, change: impl FnOnce(&mut Observers)) -> Self {
+        self.map_protocol(|observers| observers.set(change))
     }
 }
 

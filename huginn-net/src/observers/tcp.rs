@@ -60,7 +60,7 @@ impl Observers {
             let update = TcpUpdate {
                 signature,
                 matched: finding.matched.clone(),
-                clock: p0f.as_ref().map(|p0f| p0f.clock().clone()),
+                clock: p0f.as_ref().map(|p0f| p0f.clock.clone()),
                 isn: segment.tcp().map_or(0, |tcp| tcp.seq),
             };
             emit(origin, Route::Report(Finding::Tcp(finding)));

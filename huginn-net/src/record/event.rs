@@ -334,7 +334,7 @@ impl<'a> Head<'a> {
             packet: event.packet_number,
             file: file.map(Into::into),
             interface: interface.map(Into::into),
-            conflict: event.conflict.map(|conflict| conflict.as_str().into()),
+            conflict: event.conflict.map(|conflict| conflict.name().into()),
         }
     }
 }

@@ -204,16 +204,12 @@ pub(super) struct Tester<'s> {
     column: usize,
     /// The first column and the number of columns of each list around the next value.
     lists: Vec<(usize, usize)>,
-    results: Results,
+    pub(super) results: Results,
 }
 
 impl<'s> Tester<'s> {
     pub(super) fn new(tests: &'s [PlacedTest]) -> Self {
         Self { tests, column: 0, lists: Vec::new(), results: 0 }
-    }
-
-    pub(super) fn results(&self) -> Results {
-        self.results
     }
 
     /// Tests the value of the next column.

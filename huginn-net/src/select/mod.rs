@@ -71,7 +71,7 @@ impl Selection {
         if !placed.is_empty() {
             visit_event(event, &FlowRecord::from(&event.flow), file, interface, &mut tester);
         }
-        self.condition.holds(tester.results())
+        self.condition.holds(tester.results)
     }
 
     /// For each comparison that is not negated, the kinds of events in which it can hold: if none of them occurs, it selects nothing. A

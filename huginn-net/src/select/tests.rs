@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::record::EventRecord;
-use crate::{HuginnNet, Observers};
+use crate::{Configure, HuginnNet, Observers};
 
 /// The events of the captures of this project, with their JSON.
 fn events() -> Vec<(Event, serde_json::Value)> {

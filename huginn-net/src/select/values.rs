@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use huginn_net_core::{Conflict, Joined, TransportKind};
+use huginn_net_db::MatchKind;
+use huginn_net_http::HttpVersion;
+use huginn_net_tls::{Resumption, Transport};
+
 use super::check::{Check, Comparison, Operand, Pattern};
 use crate::alert::FINDING_NAMES;
 use crate::finding::REASON_NAMES;
@@ -30,7 +35,6 @@ pub(super) enum Values {
 const SIDES: &[&str] = &["client", "server"];
 const TLS_VERSIONS: &[&str] = &["13", "12", "11", "10", "s3", "s2", "d1", "d2", "d3", "00"];
 const OUTCOMES: &[&str] = &["imitation", "unexplained", "proxy"];
-const CONFLICTS: &[&str] = &["syn_data", "no_ack", "ack_number", "md5", "timestamp", "ttl", "content"];
 const LIST_TYPES: &[&str] = &[
     "ja4",
     "ja4_stable",
@@ -56,10 +60,10 @@ impl Values {
             ("finding", _) => Self::Names(FINDING_NAMES.as_slice()),
             ("severity", _) => Self::Names(&["low", "medium", "high"]),
             ("subject" | "alerts.sender", _) => Self::Names(SIDES),
-            ("conflict", _) => Self::Names(CONFLICTS),
-            ("transport", "connection") => Self::Names(&["tcp", "udp"]),
-            ("transport", _) => Self::Names(&["tcp", "quic", "dtls"]),
-            ("version", "http_request" | "http_response") => Self::Names(&["0.9", "1.0", "1.1", "2", "3"]),
+            ("conflict", _) => Self::Names(&Conflict::NAMES),
+            ("transport", "connection") => Self::Names(&TransportKind::NAMES),
+            ("transport", _) => Self::Names(&Transport::NAMES),
+            ("version", "http_request" | "http_response") => Self::Names(&HttpVersion::NAMES),
             ("version" | "tls_version", _) => Self::Names(TLS_VERSIONS),
             ("supported_versions", _) => Self::Versions,
             ("reasons", "host_change" | "ip_sharing") => Self::Names(&REASON_NAMES),
@@ -67,10 +71,10 @@ impl Values {
             ("scanned", _) => Self::Names(&["ports", "hosts"]),
             ("type", "finding") => Self::Names(&FINDING_TYPES),
             ("type", "match") => Self::Names(LIST_TYPES),
-            ("resumed", _) => Self::Names(&["no", "session_id", "ticket", "psk"]),
+            ("resumed", _) => Self::Names(&Resumption::NAMES),
             ("guess", _) => Self::Names(&["right", "wrong"]),
             ("ech.type", _) => Self::Names(&["outer", "inner", "other"]),
-            ("software.match", _) => Self::Names(&["exact", "stable", "variant", "structural"]),
+            ("software.match", _) => Self::Names(&MatchKind::NAMES),
             ("software.imitates", _) => Self::Names(&["Chromium", "Firefox"]),
             ("cipher", _) => Self::Digits(4),
             ("ja3_hash" | "ja3s_hash" | "hassh" | "hassh_server" | "akamai_hash", _) => Self::Digits(32),
@@ -136,13 +140,7 @@ impl Values {
 /// What the values look like, after `it is`.
 impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names = |names: &[&str]| {
-            f.write_str("written ")?;
-            names.iter().enumerate().try_for_each(|(place, name)| {
-                let separator = if place == 0 { "" } else { ", " };
-                write!(f, "{separator}'{name}'")
-            })
-        };
+        let mut names = |names: &[&str]| write!(f, "written '{}'", Joined(names, "', '"));
         match self {
             Self::Any => f.write_str("any value"),
             Self::Names(known) => names(known),

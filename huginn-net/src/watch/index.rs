@@ -18,8 +18,7 @@ pub(super) struct Index {
     /// The watched entries of a key, and the others.
     by_key: HashMap<(Key, bool), Chain, RandomState>,
     patterns: Vec<UserAgentPattern>,
-    labels: Vec<Arc<str>>,
-    by_label: HashMap<Arc<str>, u32, RandomState>,
+    labels: Labels,
     pub(super) has: Present,
 }
 
@@ -55,12 +54,11 @@ struct UserAgentPattern {
 }
 
 /// The kinds of keys that lists have: others are not computed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Present {
     kinds: u32,
-    /// Lengths of the prefixes of networks.
-    pub(super) net4: u64,
-    pub(super) net6: [u64; 3],
+    /// Lengths of the prefixes of networks of IPv4 and of IPv6, the longest first.
+    prefixes: [Vec<u8>; 2],
     /// Whether a list has entries that are not watched.
     pub(super) unwatched: bool,
     /// Numbers of labels of the names with others below them.
@@ -82,34 +80,48 @@ impl Present {
     }
 
     /// Whether a list has a key of one of these kinds.
-    pub(super) fn any(self, kinds: &[Kind]) -> bool {
+    pub(super) fn any(&self, kinds: &[Kind]) -> bool {
         kinds.iter().any(|kind| self.kinds & Self::bit(*kind) != 0)
     }
 
     fn add(&mut self, kind: Kind) {
         self.kinds |= Self::bit(kind);
-        match kind {
-            Kind::Net4(len) => self.net4 |= 1_u64.checked_shl(len.into()).unwrap_or_default(),
-            Kind::Net6(len) => {
-                if let Some(word) = self.net6.get_mut(usize::from(len / 64)) {
-                    *word |= 1_u64.checked_shl(u32::from(len % 64)).unwrap_or_default();
-                }
-            }
-            _ => {}
+        let [v4, v6] = &mut self.prefixes;
+        let (prefixes, len) = match kind {
+            Kind::Net4(len) => (v4, len),
+            Kind::Net6(len) => (v6, len),
+            _ => return,
+        };
+        if let Err(place) = prefixes.binary_search_by(|known| len.cmp(known)) {
+            prefixes.insert(place, len);
         }
     }
 
     /// The lengths of prefixes of networks, the longest first.
-    pub(super) fn prefixes(self, is_v4: bool) -> impl Iterator<Item = u8> {
-        let [low, middle, high] = if is_v4 { [self.net4, 0, 0] } else { self.net6 };
-        let word = move |len: u8| match len / 64 {
-            0 => low,
-            1 => middle,
-            _ => high,
-        };
-        (0..=128_u8)
-            .rev()
-            .filter(move |len| word(*len) & 1_u64.checked_shl(u32::from(len % 64)).unwrap_or_default() != 0)
+    pub(super) fn prefixes(&self, is_v4: bool) -> &[u8] {
+        let [v4, v6] = &self.prefixes;
+        if is_v4 { v4 } else { v6 }
+    }
+}
+
+/// Texts of labels by their numbers: lists often have few different ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Labels {
+    texts: Vec<Arc<str>>,
+    by_text: HashMap<Arc<str>, u32, RandomState>,
+}
+
+impl Labels {
+    /// The number of a label.
+    pub(super) fn number(&mut self, label: &str) -> u32 {
+        if let Some(known) = self.by_text.get(label) {
+            return *known;
+        }
+        let (label, number): (Arc<str>, _) =
+            (label.into(), u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        self.texts.push(Arc::clone(&label));
+        self.by_text.insert(label, number);
+        number
     }
 }
 
@@ -128,11 +140,10 @@ impl Index {
         self.has.suffix_labels |= suffix_labels;
         self.entries.reserve(rows.len());
         self.by_key.reserve(rows.len());
-        let labels: Vec<u32> = labels.into_iter().map(|label| self.intern(label)).collect();
+        let labels: Vec<u32> = labels.texts.iter().map(|label| self.labels.number(label)).collect();
         for Row { value, label, line, watch } in rows {
             let number = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-            let label =
-                usize::try_from(label).ok().and_then(|label| labels.get(label)).copied().unwrap_or_default();
+            let label = labels.get(label as usize).copied().unwrap_or_default();
             self.entries.push(Entry { label, line, next: None, list, watch });
             match value {
                 Value::Key(key) => {
@@ -142,8 +153,7 @@ impl Index {
                     let chain = self.by_key.entry((key, watch)).or_insert(chain);
                     chain.count = chain.count.saturating_add(1);
                     if chain.last != number {
-                        let last = usize::try_from(chain.last).ok();
-                        if let Some(last) = last.and_then(|last| self.entries.get_mut(last)) {
+                        if let Some(last) = self.entries.get_mut(chain.last as usize) {
                             last.next = NextEntry::new(number.saturating_add(1));
                         }
                         chain.last = number;
@@ -157,23 +167,12 @@ impl Index {
         }
     }
 
-    fn intern(&mut self, label: Arc<str>) -> u32 {
-        if let Some(known) = self.by_label.get(&label) {
-            return *known;
-        }
-        let number = u32::try_from(self.labels.len()).unwrap_or(u32::MAX);
-        self.labels.push(Arc::clone(&label));
-        self.by_label.insert(label, number);
-        number
-    }
-
     pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
-        self.entries.get(usize::try_from(number).ok()?)
+        self.entries.get(number as usize)
     }
 
     pub(super) fn label(&self, entry: &Entry) -> Arc<str> {
-        let label = usize::try_from(entry.label).ok().and_then(|label| self.labels.get(label));
-        label.map_or_else(|| "".into(), Arc::clone)
+        self.labels.texts.get(entry.label as usize).map_or_else(|| "".into(), Arc::clone)
     }
 
     /// The entry as a label of an event.

@@ -126,7 +126,7 @@ impl WatchLists {
         self.len() == 0
     }
 
-    /// Whether a list has certificates, which events have only if [handshakes](crate::Observers::handshakes) are followed.
+    /// Whether a list has certificates, which events have only if [handshakes](crate::Configure::handshakes) are followed.
     pub fn has_certificates(&self) -> bool {
         self.index.has_certificates()
     }

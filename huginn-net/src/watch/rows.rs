@@ -1,15 +1,14 @@
 //! Reads lists: lines, CSV and JSON Lines.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::str;
-use std::sync::Arc;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
-use foldhash::fast::RandomState;
 use huginn_net_core::quoted;
 use serde_json::{Map, Value as Json};
 
 use super::error::{WatchListError, WatchListFault};
+use super::index::Labels;
 use super::value::{Declared, Key, Kind, Value, recognised, refanged};
 use super::{documents, stix};
 use crate::limits::{MAX_LIST_ENTRIES, MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
@@ -81,8 +80,7 @@ const BLOCKED: [&str; 4] = ["0.0.0.0", "127.0.0.1", "::", "::1"];
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
-    pub(super) labels: Vec<Arc<str>>,
-    by_label: HashMap<Arc<str>, u32, RandomState>,
+    pub(super) labels: Labels,
     /// Numbers of labels of the names with others below them.
     pub(super) suffix_labels: u128,
     patterns: usize,
@@ -401,22 +399,10 @@ impl Rows {
         if self.rows.len() >= MAX_LIST_ENTRIES {
             return Err(WatchListFault::ManyEntries);
         }
-        let label = self.intern(label);
+        let label = self.labels.number(label);
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         self.rows.push(Row { value: found, label, line, watch });
         Ok(())
-    }
-
-    /// Lists often have few different labels.
-    fn intern(&mut self, label: &str) -> u32 {
-        if let Some(known) = self.by_label.get(label) {
-            return *known;
-        }
-        let (label, number): (Arc<str>, _) =
-            (label.into(), u32::try_from(self.labels.len()).unwrap_or(u32::MAX));
-        self.labels.push(Arc::clone(&label));
-        self.by_label.insert(label, number);
-        number
     }
 }
 

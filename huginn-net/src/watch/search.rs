@@ -127,9 +127,9 @@ impl<'i> Search<'i> {
 
     /// Looks up the addresses of client and server.
     pub(super) fn addresses(&mut self, client: SocketAddr, server: SocketAddr) {
-        let has = self.index.has;
+        let has = &self.index.has;
         for (side, address) in [(Side::Client, client), (Side::Server, server)] {
-            for len in has.prefixes(address.is_ipv4()) {
+            for len in has.prefixes(address.is_ipv4()).iter().copied() {
                 let Some(key) = Key::network(address.ip(), len) else { continue };
                 let value = || match IpNet::new(address.ip(), len) {
                     Ok(network) if len < network.max_prefix_len() => network.trunc().to_string(),

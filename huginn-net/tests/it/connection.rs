@@ -7,7 +7,7 @@ use huginn_net::consistency::Outcome;
 use huginn_net::finding::Connection;
 use huginn_net::observers::EventLimits;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers};
 
 use crate::captures;
 

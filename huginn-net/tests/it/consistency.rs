@@ -6,7 +6,7 @@ use std::path::Path;
 use huginn_net::consistency::{ClientBytes, ClientBytesError, Consistency, Outcome};
 use huginn_net::hosts::{Explanation, NoticeSettings};
 use huginn_net::tls::ClientHello;
-use huginn_net::{CaptureReader, ClientDatabase, Database, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, ClientDatabase, Configure, Database, Event, Finding, HuginnNet, Observers};
 use serde_json::Value;
 
 use crate::event_limits::{CLIENT, Capture, SERVER};

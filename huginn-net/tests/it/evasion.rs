@@ -5,7 +5,7 @@ use std::fs;
 
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers};
 use serde_json::Value;
 
 use crate::captures;

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use huginn_net::core::{FlowLimits, Frames};
 use huginn_net::observers::{EventLimits, SuppressedEvents};
 use huginn_net::record::JsonEvent;
-use huginn_net::{Frame, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{Configure, Frame, HuginnNet, LinkType, Observers, Timestamp};
 use proptest::prelude::*;
 use serde_json::Value;
 

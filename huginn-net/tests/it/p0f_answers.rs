@@ -15,7 +15,7 @@ use huginn_net::db::Database;
 use huginn_net::hosts::HostProfile;
 use huginn_net::p0f::{P0fAnswer, P0fHost};
 use huginn_net::tcp::Handshake;
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Sink};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers, Scope, Sink};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use huginn_net::db::Database;
 use huginn_net::p0f::P0fLine;
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers, Scope};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)

@@ -12,8 +12,8 @@ use crate::packet::{self, Packet};
 use huginn_net::core::{FlowLimits, Frames, HashSeed};
 use huginn_net::observers::ProtocolCounters;
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, HuginnNet, LinkType, Observers,
-    Source,
+    AnalysisError, Builder, CaptureError, CaptureReader, Configure, Counters, Event, HuginnNet, LinkType,
+    Observers, Source,
 };
 
 /// Returns the packets of each capture.

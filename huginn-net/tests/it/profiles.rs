@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::captures;
 use huginn_net::finding::ChangeFinding;
 use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, JsonHost};
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Side};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers, Side};
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
     let workers = NonZeroUsize::new(workers).unwrap();

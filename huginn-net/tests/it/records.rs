@@ -10,7 +10,7 @@ use huginn_net::record::{
     EVENT_NAMES, EventGroup, EventKind, EventRecord, FieldInfo, JsonEvent, events_schema, fields_of_event,
 };
 use huginn_net::watch::{WatchListHandle, WatchLists};
-use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers};
 use serde_json::Value;
 
 /// Returns captures with events of every kind.

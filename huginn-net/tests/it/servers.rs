@@ -8,7 +8,9 @@ use huginn_net::finding::TrafficNoticeKind;
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, NoticeSettings};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, JsonEvent};
-use huginn_net::{CaptureReader, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{
+    CaptureReader, Configure, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp,
+};
 
 use crate::captures;
 

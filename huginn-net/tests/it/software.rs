@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use huginn_net::db::MatchKind;
 use huginn_net::finding::SshClientFinding;
-use huginn_net::{CaptureReader, ClientDatabase, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, ClientDatabase, Configure, Event, Finding, HuginnNet, Observers};
 
 fn findings(capture: &str, observers: Observers) -> Vec<Finding> {
     let mut events: Vec<Event> = Vec::new();

@@ -8,7 +8,7 @@ use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, JsonHost};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, JsonEvent};
-use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Database, Event, Finding, HuginnNet, Observers};
 
 /// Returns captures with events of every kind.
 fn captures() -> Vec<PathBuf> {

@@ -159,7 +159,7 @@ impl Line<'_> {
         }
         if let Some(conflict) = event.conflict {
             self.put(", ");
-            self.alarm(format_args!("conflict: {}", conflict.as_str()));
+            self.alarm(format_args!("conflict: {}", conflict.name()));
         }
     }
 

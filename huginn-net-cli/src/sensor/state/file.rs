@@ -268,7 +268,7 @@ pub(super) fn restore(
 mod tests {
     use std::io::Cursor;
 
-    use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
+    use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers};
 
     use crate::plan::StatePlan;
 

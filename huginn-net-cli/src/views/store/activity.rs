@@ -343,7 +343,7 @@ fn write_value(text: &mut String, event: &Event) -> bool {
         Finding::HostChange(finding) => put(text, &finding.change_in_words()),
         Finding::IpSharing(finding) => put(text, &finding.sharing_in_words()),
         Finding::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
-        Finding::Conflict(found) => put(text, &found.conflict.as_str()),
+        Finding::Conflict(found) => put(text, &found.conflict.name()),
         Finding::Tool(found) => put(text, &found.label),
         Finding::Notice(notice) => put(text, &Escaped(notice.to_string().as_bytes())),
         Finding::Match(found) => {

@@ -330,7 +330,7 @@ impl<P: Protocol> Analyzer<P> {
         Counters {
             segments_dropped: self.dropped.segments,
             blocks_dropped: self.dropped.blocks,
-            segments_without_flow: self.flows.segments_without_flow(),
+            segments_without_flow: self.flows.segments_without_flow,
             flows: self.flows.counters(),
             events: self.router.events,
             ..self.ingest.counters()
@@ -345,7 +345,7 @@ impl<P: Protocol> Analyzer<P> {
     /// Returns the earliest example of each counter of packets that could not be read, since the analyzer was built.
     pub fn examples(&self) -> Examples {
         let mut examples = self.ingest.examples();
-        examples.merge(self.flows.examples());
+        examples.merge(&self.flows.examples);
         examples
     }
 
@@ -357,7 +357,7 @@ impl<P: Protocol> Analyzer<P> {
 
     /// Returns the protocol.
     pub fn protocol(&self) -> &P {
-        self.flows.protocol()
+        &self.flows.protocol
     }
 
     /// Returns the state that spans flows.

@@ -69,7 +69,7 @@ pub struct IdleMap<K, V> {
     /// The idle timeout of each phase, in nanoseconds.
     idle_nanos: [u64; PHASES],
     /// Minimum time between two moves of an entry to the front of its list.
-    reorder_interval_nanos: u64,
+    pub(crate) reorder_interval_nanos: u64,
     /// Maximum heap memory of the values in a partition, in bytes.
     max_buffered_bytes: usize,
     counters: IdleCounters,
@@ -496,11 +496,6 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         if self.entries.get(slot as usize).is_some_and(|entry| entry.phase != phase) {
             self.move_to_front(slot, phase, now.as_nanos());
         }
-    }
-
-    /// Returns the minimum time between two moves of an entry to the front of its list, in nanoseconds.
-    pub(crate) fn reorder_interval_nanos(&self) -> u64 {
-        self.reorder_interval_nanos
     }
 
     /// Returns the slot of `key` and marks it as most recently used.

@@ -123,11 +123,11 @@ impl<S: ParserSet> Open<S> {
         let Some((found, is_behind)) = self.connection.take_alternatives(at_end) else { return };
         let urgent = self.connection.direction_mut(Side::Client).and_then(|direction| direction.urgent());
         let urgent = urgent.filter(|_| !found.keeps_urgent);
-        let start = if found.start() == 0 { self.start } else { StreamStart::Midstream };
+        let start = if found.start == 0 { self.start } else { StreamStart::Midstream };
         let side = Side::Client;
         for (bytes, packet) in found.contents() {
             let mut parsers = new_parsers();
-            let (before, after) = without_urgent(bytes, found.start(), urgent);
+            let (before, after) = without_urgent(bytes, found.start, urgent);
             for part in [before, after] {
                 if !part.is_empty() {
                     let input = StreamInput::new(side, StreamData::Bytes(part), start);

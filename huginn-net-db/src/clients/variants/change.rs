@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use huginn_net_wire::Joined;
+
 use crate::clients::software::MatchKind;
 
 /// What a hello has other than the recorded hellos of the same client: no difference, or several.
@@ -79,11 +81,7 @@ impl HelloVariant {
 
 impl fmt::Display for HelloVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for (_, words) in WORDS.iter().filter(|(change, _)| self.has(*change)) {
-            write!(f, "{separator}{words}")?;
-            separator = ", ";
-        }
-        Ok(())
+        let words = WORDS.iter().filter(|(change, _)| self.has(*change)).map(|(_, words)| words);
+        write!(f, "{}", Joined(words, ", "))
     }
 }

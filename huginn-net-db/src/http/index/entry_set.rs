@@ -9,7 +9,7 @@ pub(super) struct EntrySet {
     /// Number of the first word.
     first: usize,
     words: Vec<u64>,
-    len: u32,
+    pub(super) len: u32,
 }
 
 impl EntrySet {
@@ -27,10 +27,6 @@ impl EntrySet {
             self.len = self.len.saturating_add(u32::from(*bits & 1 << (index % BITS) == 0));
             *bits |= 1 << (index % BITS);
         }
-    }
-
-    pub(super) fn len(&self) -> u32 {
-        self.len
     }
 
     /// The word that starts at index 64 times this number.
@@ -65,10 +61,10 @@ mod tests {
         let words = 0..EntrySet::words(201);
         let found: Vec<_> = words.flat_map(|word| EntrySet::indices(word, set.word(word))).collect();
         assert_eq!(found, indices);
-        assert_eq!((set.word(1), set.word(4), set.len()), (1, 0, 6));
+        assert_eq!((set.word(1), set.word(4), set.len), (1, 0, 6));
         let mut late = EntrySet::default();
         late.insert(200);
         late.insert(200);
-        assert_eq!((late.word(2), late.word(3), late.word(4), late.len()), (0, 1 << 8, 0, 1));
+        assert_eq!((late.word(2), late.word(3), late.word(4), late.len), (0, 1 << 8, 0, 1));
     }
 }

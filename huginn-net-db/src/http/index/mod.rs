@@ -102,7 +102,7 @@ impl<V> Head<V> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpIndex {
     /// In file order.
-    entries: Vec<Entry<HttpPattern>>,
+    pub(crate) entries: Vec<Entry<HttpPattern>>,
     /// The conditions of each of `entries`.
     required: Vec<Required>,
     /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
@@ -136,10 +136,6 @@ struct Required {
 }
 
 impl HttpIndex {
-    pub(crate) fn entries(&self) -> &[Entry<HttpPattern>] {
-        &self.entries
-    }
-
     /// The lines of unreachable signatures that p0f accepts, each with the line of the signature that covers it.
     pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
         let both = self.entries.iter().zip(&self.covered_by);
@@ -214,7 +210,7 @@ impl HttpIndex {
         if let Some(length) = highest.filter(|&length| length > self.by_name.len()) {
             self.by_name.resize_with(length, ByName::default);
         }
-        let found_by = |name: &&Name| self.by_name.get(name.0).map(|by_name| by_name.finds.len());
+        let found_by = |name: &&Name| self.by_name.get(name.0).map(|by_name| by_name.finds.len);
         let names = required.names.iter().zip(&pattern.headers).rev();
         let names = names.filter(|(_, header)| !header.optional).map(|(name, _)| name);
         match names.min_by_key(found_by).and_then(|name| self.by_name.get_mut(name.0)) {

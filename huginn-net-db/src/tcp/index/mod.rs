@@ -23,7 +23,7 @@ use crate::{DatabaseError, Entry, Label};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TcpIndex {
     /// In file order.
-    entries: Vec<Entry<TcpPattern>>,
+    pub(crate) entries: Vec<Entry<TcpPattern>>,
     /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
     /// For each of `entries`, and for packets of IPv4 and IPv6: the label without flavor, if window and scale alone tell the version.
@@ -65,10 +65,6 @@ struct Bucket(Vec<Candidate>);
 struct WindowKey(u32);
 
 impl TcpIndex {
-    pub(crate) fn entries(&self) -> &[Entry<TcpPattern>] {
-        &self.entries
-    }
-
     /// The lines of unreachable signatures that p0f accepts, each with the line of the signature that covers it.
     pub(crate) fn covered(&self) -> impl Iterator<Item = (u32, u32)> {
         let both = self.entries.iter().zip(&self.covered_by);
@@ -446,10 +442,10 @@ mod tests {
     fn packet_has_few_candidates() {
         let database = Database::builtin();
         for index in [&database.tcp_request, &database.tcp_response] {
-            for entry in index.entries() {
+            for entry in &index.entries {
                 let packet = signature_from_pattern(&entry.pattern);
                 let mut compared = Vec::new();
-                let entries = index.entries();
+                let entries = &index.entries;
                 let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
                 index.for_each_candidate(key, &packet, |candidate| {
                     compared.push(entries[candidate.index as usize].line)
@@ -464,7 +460,7 @@ mod tests {
     fn cached_match_equals_lookup() {
         let database = Database::builtin();
         let index = &database.tcp_request;
-        for entry in index.entries() {
+        for entry in &index.entries {
             let packet = signature_from_pattern(&entry.pattern);
             let changes: [fn(&mut TcpSignature); 11] = [
                 |_| {},

@@ -49,7 +49,7 @@ pub(super) struct Reader {
     /// Bytes skipped outside of heads.
     skipped_bytes: u32,
     /// Whether the direction was joined in midstream, so that the first head may start anywhere.
-    is_midstream: bool,
+    pub(super) is_midstream: bool,
     /// Whether another protocol follows the current body.
     switch_after_body: bool,
 }
@@ -247,11 +247,6 @@ impl Reader {
     /// Whether the direction is not HTTP/1 and exceeded the byte limit for that.
     pub(super) fn exceeds_non_http_limit(&self) -> bool {
         matches!(self.state, State::NotHttp) && self.skipped_bytes > MAX_NON_HTTP_PREFIX_LEN
-    }
-
-    /// Whether the direction was joined in midstream.
-    pub(super) fn is_midstream(&self) -> bool {
-        self.is_midstream
     }
 
     pub(super) fn is_resyncing(&self) -> bool {

@@ -34,7 +34,7 @@ impl Reader {
             return Some(match found {
                 NextHead::At(taken) => taken,
                 NextHead::Line(line, taken) => {
-                    self.push(line.bytes(), counters, sink);
+                    self.push(&line.bytes, counters, sink);
                     taken
                 }
             });
@@ -61,9 +61,9 @@ impl Reader {
         let open_line = open_line.take();
         let mut at_line_start = open_line.is_some();
         let mut start: usize = 0;
-        if let Some(mut line) = open_line.filter(|line| !line.bytes().is_empty()) {
+        if let Some(mut line) = open_line.filter(|line| !line.bytes.is_empty()) {
             // A message may begin with a segment after one that ended within a line.
-            let begins_message = !first_line::begins_head(self.role, line.bytes()) && self.begins_head(bytes);
+            let begins_message = !first_line::begins_head(self.role, &line.bytes) && self.begins_head(bytes);
             at_line_start = !begins_message;
             if !begins_message {
                 start = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
@@ -74,11 +74,11 @@ impl Reader {
                     self.state = State::Resyncing(may_begin_head.then_some(line));
                     return None;
                 }
-                if may_begin_head && is_certain_first_line(self.role, line.bytes()) {
+                if may_begin_head && is_certain_first_line(self.role, &line.bytes) {
                     return Some(NextHead::Line(line, start));
                 }
                 if may_begin_head {
-                    self.count_if_unreadable(line.bytes(), counters, sink);
+                    self.count_if_unreadable(&line.bytes, counters, sink);
                 }
             }
         }
@@ -115,7 +115,7 @@ impl Reader {
     fn count_if_too_long(&self, line: &OpenLine, counters: &mut Http1Counters, sink: &mut impl HeadSink) {
         if line.is_head_too_long(self.role) {
             counters.heads_too_long = counters.heads_too_long.saturating_add(1);
-            sink.on_unreadable(line.bytes(), true);
+            sink.on_unreadable(&line.bytes, true);
         }
     }
 

@@ -150,13 +150,13 @@ impl Decoder {
                 self.table.insert(known, &copy)
             }
         };
-        let size = u32::try_from(self.table.capacity()).unwrap_or(u32::MAX);
+        let size = u32::try_from(self.table.capacity).unwrap_or(u32::MAX);
         if inserted { Ok(true) } else { Err(HpackError::TableSize(size)) }
     }
 
     /// The field at this distance before the last inserted one.
     fn relative(&self, index: u32) -> Option<(&Name, &[u8])> {
-        self.table.field(self.table.inserted().checked_sub(1)?.checked_sub(index.into())?)
+        self.table.field(self.table.inserted.checked_sub(1)?.checked_sub(index.into())?)
     }
 
     /// Decodes a field section (RFC 9204, section 4.5), and emits the name and value of each field that fits the limits against
@@ -172,7 +172,7 @@ impl Decoder {
         let mut cursor = Cursor::new(section);
         let encoded = read_integer(&mut cursor, 8)?;
         let required = self.required_inserts(encoded.into()).ok_or(HpackError::Index(encoded))?;
-        if required > self.table.inserted() && !self.is_lost {
+        if required > self.table.inserted && !self.is_lost {
             return Ok(Section::Blocked);
         }
         let is_negative = cursor.peek().is_some_and(|first| first & 0x80 != 0);
@@ -251,7 +251,7 @@ impl Decoder {
     fn required_inserts(&self, encoded: u64) -> Option<u64> {
         let Some(low) = encoded.checked_sub(1) else { return Some(0) };
         // Without the settings of the other side, the encoder's own capacity is at most theirs.
-        let capacity = self.max_capacity.unwrap_or(0).max(self.table.capacity() as u64);
+        let capacity = self.max_capacity.unwrap_or(0).max(self.table.capacity as u64);
         let max_entries = capacity / 32;
         let full = max_entries.saturating_mul(2);
         if full == 0 {
@@ -260,7 +260,7 @@ impl Decoder {
         if low >= full {
             return None;
         }
-        let max_value = self.table.inserted().saturating_add(max_entries);
+        let max_value = self.table.inserted.saturating_add(max_entries);
         let wrapped = max_value.checked_div(full)?.saturating_mul(full);
         let required = wrapped.saturating_add(low);
         if required > max_value { required.checked_sub(full) } else { Some(required) }

@@ -12,9 +12,9 @@ pub(super) struct DynamicTable {
     fields: VecDeque<(Name, Box<[u8]>)>,
     /// Size of all fields, in bytes (RFC 9204, section 3.2.1).
     size: usize,
-    capacity: usize,
+    pub(super) capacity: usize,
     /// Number of fields that were inserted.
-    inserted: u64,
+    pub(super) inserted: u64,
 }
 
 /// A name and a value.
@@ -33,14 +33,6 @@ pub(super) fn static_name(index: u64) -> Option<Name> {
 }
 
 impl DynamicTable {
-    pub(super) fn inserted(&self) -> u64 {
-        self.inserted
-    }
-
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
     /// Sets the capacity. Returns false if it is more than what is kept.
     pub(super) fn set_capacity(&mut self, capacity: u64) -> bool {
         let Ok(capacity) = usize::try_from(capacity) else { return false };

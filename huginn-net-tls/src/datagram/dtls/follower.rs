@@ -77,7 +77,7 @@ struct Flight {
 impl DtlsFollower {
     /// Whether nothing further can be found.
     pub(super) fn is_over(&self) -> bool {
-        self.is_over || self.follower.is_over()
+        self.is_over || self.follower.is_over
     }
 
     /// Returns the heap memory, in bytes.

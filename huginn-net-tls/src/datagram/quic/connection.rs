@@ -42,15 +42,15 @@ pub(crate) struct Peers {
 #[derive(Debug)]
 pub(super) struct Connection {
     /// The side whose packets use client keys.
-    client: Side,
+    pub(super) client: Side,
     /// The connection id from which the keys of both sides in all versions derive: the destination of the client's first
     /// packet.
-    destination: ConnectionId,
+    pub(super) destination: ConnectionId,
     /// The connection ids that client and server chose.
-    client_id: ConnectionId,
-    server_id: Option<ConnectionId>,
+    pub(super) client_id: ConnectionId,
+    pub(super) server_id: Option<ConnectionId>,
     /// The version of the client's first packet.
-    version: u32,
+    pub(super) version: u32,
     /// The protection of a connection with a reserved version, after a packet has revealed it.
     reserved: Option<&'static Protection>,
     sent_by_client: Direction,
@@ -318,26 +318,6 @@ impl Connection {
             false if sender == self.client && self.client_id.is(packet.source) => Match::Possible,
             false => Match::No,
         }
-    }
-
-    pub(super) const fn client(&self) -> Side {
-        self.client
-    }
-
-    pub(super) const fn destination(&self) -> ConnectionId {
-        self.destination
-    }
-
-    pub(super) const fn version(&self) -> u32 {
-        self.version
-    }
-
-    pub(super) const fn client_id(&self) -> ConnectionId {
-        self.client_id
-    }
-
-    pub(super) const fn server_id(&self) -> Option<ConnectionId> {
-        self.server_id
     }
 
     /// Marks the connection as the client's next attempt after a Retry with a token of this length.

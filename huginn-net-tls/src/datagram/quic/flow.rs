@@ -36,10 +36,12 @@ pub(crate) struct QuicFlow {
     connections: Vec<Slot>,
     /// A datagram, probably of the server, that arrived before the client's first packet.
     early: Option<Box<Early>>,
-    buffered_bytes: usize,
+    /// Heap memory of the flow, in bytes.
+    pub(crate) buffered_bytes: usize,
     /// Datagrams since the latest Initial packet.
     quiet: u8,
-    has_found_hello: bool,
+    /// Whether a hello was found.
+    pub(crate) has_found_hello: bool,
     /// The random of a ClientHello that repeats another one with other numbers and keys, after a Retry.
     renewed_random: Option<Box<[u8; 32]>>,
 }
@@ -138,20 +140,9 @@ impl QuicFlow {
         }
     }
 
-    /// Whether a hello was found.
-    pub(crate) const fn has_found_hello(&self) -> bool {
-        self.has_found_hello
-    }
-
     /// Takes the random of a ClientHello that was not emitted, because it repeats another one.
     pub(crate) fn take_renewed_random(&mut self) -> Option<Box<[u8; 32]>> {
         self.renewed_random.take()
-    }
-
-    /// Heap memory of the flow, in bytes.
-    #[inline]
-    pub(crate) const fn buffered_bytes(&self) -> usize {
-        self.buffered_bytes
     }
 
     /// Reads the packets of a datagram. Returns whether one of them started a connection.
@@ -278,7 +269,7 @@ impl QuicFlow {
         }
         let Some((mut connection, opened)) = started else { return Some(Err(QuicError::Sealed.into())) };
         arrival.has_started = true;
-        let id = connection.destination();
+        let id = connection.destination;
         let is_late = self.finished().any(|finished| finished.has_started_with(&connection));
         if is_late {
             connection.set_conflict();
@@ -287,7 +278,7 @@ impl QuicFlow {
         let mut is_counted = is_late;
         for slot in &mut self.connections {
             let Slot::Open(previous) = slot else { continue };
-            if previous.connection.client() != sender {
+            if previous.connection.client != sender {
                 continue;
             }
             if let Some((retry, token_len)) = previous.retry
@@ -297,7 +288,7 @@ impl QuicFlow {
                 counts = std::mem::take(&mut previous.counts);
                 connection.set_after_retry(token_len);
             }
-            if previous.connection.version() != packet.version
+            if previous.connection.version != packet.version
                 && std::mem::take(&mut previous.has_version_negotiation)
             {
                 connection.set_after_version_negotiation();
@@ -323,7 +314,7 @@ impl QuicFlow {
     ) -> (bool, Result<(), TlsError>) {
         let connections = &self.connections;
         let Followed { connection, hello, counts, is_short, .. } = &mut *followed;
-        let (client, destination) = (connection.client(), connection.destination());
+        let (client, destination) = (connection.client, connection.destination);
         let (mut is_repetition, mut has_found) = (false, false);
         let renewed_random = &mut self.renewed_random;
         let mut each = |message: Found<'_>| {
@@ -394,9 +385,9 @@ impl QuicFlow {
     fn on_retry(&mut self, destination: &[u8], (source, token_len): (&[u8], u32), sender: Side) {
         for slot in &mut self.connections {
             if let Slot::Open(followed) = slot
-                && followed.connection.client() != sender
-                && followed.connection.client_id().is(destination)
-                && followed.connection.server_id().is_none()
+                && followed.connection.client != sender
+                && followed.connection.client_id.is(destination)
+                && followed.connection.server_id.is_none()
             {
                 // A client accepts the first one only (RFC 9000, section 17.2.5.2).
                 followed.retry.get_or_insert((ConnectionId::new(source), token_len));
@@ -408,10 +399,10 @@ impl QuicFlow {
     fn on_version_negotiation(&mut self, destination: &[u8], source: &[u8], sender: Side) {
         for slot in &mut self.connections {
             if let Slot::Open(followed) = slot
-                && followed.connection.client() != sender
-                && followed.connection.client_id().is(destination)
-                && followed.connection.destination().is(source)
-                && followed.connection.server_id().is_none()
+                && followed.connection.client != sender
+                && followed.connection.client_id.is(destination)
+                && followed.connection.destination.is(source)
+                && followed.connection.server_id.is_none()
             {
                 followed.has_version_negotiation = true;
             }
@@ -530,7 +521,7 @@ impl Slot {
     fn repeats(&self, message: &[u8], hash: u64, client: Side, destination: &ConnectionId) -> bool {
         match self {
             Self::Open(followed) => {
-                followed.connection.client() == client
+                followed.connection.client == client
                     && (followed.hello == Some(hash)
                         || followed.retry.is_some_and(|(retry, _)| retry.is(destination.bytes()))
                             && followed
@@ -547,11 +538,11 @@ impl Finished {
     fn new(followed: &Followed) -> Self {
         let connection = &followed.connection;
         Self {
-            client: connection.client(),
-            version: connection.version(),
-            destination: connection.destination(),
-            client_id: connection.client_id(),
-            server_id: connection.server_id(),
+            client: connection.client,
+            version: connection.version,
+            destination: connection.destination,
+            client_id: connection.client_id,
+            server_id: connection.server_id,
             hello: followed.hello,
         }
     }
@@ -567,9 +558,9 @@ impl Finished {
 
     /// Whether a connection has the same keys: a repetition of this one, or another one in its place.
     fn has_started_with(&self, connection: &Connection) -> bool {
-        self.client == connection.client()
-            && self.version == connection.version()
-            && self.destination.is(connection.destination().bytes())
+        self.client == connection.client
+            && self.version == connection.version
+            && self.destination.is(connection.destination.bytes())
     }
 }
 

@@ -1,7 +1,5 @@
 //! Errors of JA4 texts.
 
-use std::fmt;
-
 /// Error of parsing a JA4 or raw JA4. Offsets are in bytes from the start of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -35,36 +33,38 @@ impl Ja4ParseError {
     }
 }
 
-/// A part of a JA4. [`Display`](fmt::Display) writes its name in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Ja4Field {
-    /// First character: transport.
-    Transport,
-    /// Characters two and three: version.
-    Version,
-    /// Fourth character: server name.
-    ServerName,
-    /// Number of cipher suites.
-    CipherCount,
-    /// Number of extensions.
-    ExtensionCount,
-    /// The two characters for ALPN.
-    Alpn,
-    /// The separator between parts.
-    Separator,
-    /// JA4_b.
-    CipherHash,
-    /// JA4_c.
-    ExtensionHash,
-    /// The list of cipher suites.
-    CipherSuites,
-    /// The list of extensions.
-    Extensions,
-    /// The list of signature algorithms.
-    SignatureAlgorithms,
-    /// The end of the text.
-    End,
+huginn_net_wire::named! {
+    /// A part of a JA4.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Ja4Field {
+        /// First character: transport.
+        Transport = "transport",
+        /// Characters two and three: version.
+        Version = "version",
+        /// Fourth character: server name.
+        ServerName = "server name",
+        /// Number of cipher suites.
+        CipherCount = "cipher suite count",
+        /// Number of extensions.
+        ExtensionCount = "extension count",
+        /// The two characters for ALPN.
+        Alpn = "ALPN",
+        /// The separator between parts.
+        Separator = "separator",
+        /// JA4_b.
+        CipherHash = "cipher suite hash",
+        /// JA4_c.
+        ExtensionHash = "extension hash",
+        /// The list of cipher suites.
+        CipherSuites = "cipher suites",
+        /// The list of extensions.
+        Extensions = "extensions",
+        /// The list of signature algorithms.
+        SignatureAlgorithms = "signature algorithms",
+        /// The end of the text.
+        End = "end",
+    }
 }
 
 impl Ja4Field {
@@ -83,26 +83,6 @@ impl Ja4Field {
             }
             Self::End => "the end of the text",
         }
-    }
-}
-
-impl fmt::Display for Ja4Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Transport => "transport",
-            Self::Version => "version",
-            Self::ServerName => "server name",
-            Self::CipherCount => "cipher suite count",
-            Self::ExtensionCount => "extension count",
-            Self::Alpn => "ALPN",
-            Self::Separator => "separator",
-            Self::CipherHash => "cipher suite hash",
-            Self::ExtensionHash => "extension hash",
-            Self::CipherSuites => "cipher suites",
-            Self::Extensions => "extensions",
-            Self::SignatureAlgorithms => "signature algorithms",
-            Self::End => "end",
-        })
     }
 }
 

@@ -56,7 +56,7 @@ impl Ja4 {
     pub fn text(&self) -> [u8; Self::LEN] {
         let mut text = [b'_'; Self::LEN];
         let (head, hashes) = text.split_at_mut(Ja4Head::LEN);
-        head.copy_from_slice(self.head.as_bytes());
+        head.copy_from_slice(&self.head.text);
         for (target, hash) in hashes
             .chunks_exact_mut(Ja4Hash::LEN.saturating_add(1))
             .zip([self.cipher_hash, self.extension_hash])

@@ -22,7 +22,7 @@ use huginn_net_wire::hex_digit;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ja4Head {
     /// ASCII; each character is valid at its position.
-    text: [u8; Ja4Head::LEN],
+    pub(super) text: [u8; Ja4Head::LEN],
 }
 
 /// Largest count; counts have two digits and saturate.
@@ -89,10 +89,6 @@ impl Ja4Head {
     /// The ten characters.
     pub fn as_str(&self) -> &str {
         str::from_utf8(&self.text).unwrap_or_default()
-    }
-
-    pub(super) const fn as_bytes(&self) -> &[u8; Self::LEN] {
-        &self.text
     }
 
     pub(super) fn scan(scanner: &mut Scanner<'_>) -> Result<Self, Ja4ParseError> {

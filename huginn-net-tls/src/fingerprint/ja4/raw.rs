@@ -88,7 +88,7 @@ impl Ja4Raw {
 
     /// Creates a value from its text, the head to fill in, and the lengths of the first two lists.
     fn from_text(mut text: Vec<u8>, head: Ja4Head, lists: [usize; 2]) -> Self {
-        text.first_chunk_mut().into_iter().for_each(|target| *target = *head.as_bytes());
+        text.first_chunk_mut().into_iter().for_each(|target| *target = head.text);
         let [cipher_suites, _] = lists;
         let end = (Ja4Head::LEN + 1).saturating_add(hex::list_len(cipher_suites));
         let cipher_hash = Ja4Hash::from_list(text.get(Ja4Head::LEN + 1..end).unwrap_or_default());

@@ -25,7 +25,8 @@ pub(super) struct Counts {
     lines: u64,
     /// Whether all lines were counted in a first reading.
     is_complete: bool,
-    uncounted: u64,
+    /// Number of lines with a fingerprint that got no count.
+    pub(super) uncounted: u64,
 }
 
 impl Counts {
@@ -55,11 +56,6 @@ impl Counts {
         self.is_complete = true;
         self.uncounted = 0;
     }
-
-    /// Number of lines with a fingerprint that got no count.
-    pub(super) fn uncounted(&self) -> u64 {
-        self.uncounted
-    }
 }
 
 #[cfg(test)]
@@ -77,7 +73,7 @@ mod tests {
         for number in 0..MAX_COUNTED_FINGERPRINTS {
             assert!(counts.take(hash(number)).is_some_and(|count| count.seen == 1));
         }
-        assert_eq!((counts.take(hash(usize::MAX)), counts.uncounted()), (None, 1));
+        assert_eq!((counts.take(hash(usize::MAX)), counts.uncounted), (None, 1));
         let lines = MAX_COUNTED_FINGERPRINTS as u64 + 2;
         assert_eq!(counts.take(hash(0)), Some(Count { seen: 2, lines }));
         assert_eq!(counts.seen.len(), MAX_COUNTED_FINGERPRINTS);

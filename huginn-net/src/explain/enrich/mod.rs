@@ -110,7 +110,7 @@ impl<'d> Enricher<'d> {
 
     /// Number of lines whose fingerprint got no count, in the second reading if there is one.
     pub fn uncounted(&self) -> u64 {
-        self.counts.as_ref().map_or(0, Counts::uncounted)
+        self.counts.as_ref().map_or(0, |counts| counts.uncounted)
     }
 
     /// Begins another input, which has headings of its own.

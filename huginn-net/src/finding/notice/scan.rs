@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use huginn_net_core::{Amount, Timestamp};
+use huginn_net_core::{Amount, Joined, Timestamp};
 use huginn_net_db::Label;
 
 use super::millis_between;
@@ -93,10 +93,7 @@ impl Display for ScanTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host(ip) => ip.fmt(f),
-            Self::Ports(ports) => ports.iter().enumerate().try_for_each(|(index, port)| match index {
-                0 => port.fmt(f),
-                _ => write!(f, ", {port}"),
-            }),
+            Self::Ports(ports) => Joined(ports, ", ").fmt(f),
         }
     }
 }

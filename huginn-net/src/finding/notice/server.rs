@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::net::SocketAddr;
 
-use huginn_net_core::Timestamp;
+use huginn_net_core::{Joined, Timestamp};
 use huginn_net_tls::CertificateFields;
 
 use crate::addresses::is_public;
@@ -176,10 +176,8 @@ impl Display for CertificateNames {
 
 impl Display for UnusualServerNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "contacts {} by TLS without a server name", self.server)?;
-        for (index, mark) in self.marks.iter().enumerate() {
-            write!(f, "{}{mark}", if index == 0 { ": " } else { ", " })?;
-        }
+        let (server, marks) = (self.server, self.marks.iter().collect::<Vec<_>>());
+        write!(f, "contacts {server} by TLS without a server name: {}", Joined(marks, ", "))?;
         match &self.certificate {
             Some(names) => write!(f, "; certificate {names}"),
             None => Ok(()),

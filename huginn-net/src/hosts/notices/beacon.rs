@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, Timestamp, TransportKind};
+use huginn_net_core::{Timestamp, TransportKind};
 
 use super::by_proof::ByProof;
 use super::service::service;
-use super::{ClientKey, at_packet, client_of};
-use crate::finding::{BeaconNotice, BeaconTarget, TrafficNotice, TrafficNoticeKind};
+use super::{ClientKey, Report, Seen};
+use crate::finding::{BeaconNotice, BeaconTarget, TrafficNoticeKind};
 use crate::hosts::RequestFacts;
 use crate::limits::{
     BEACON_CONTACTS, MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, NOTICE_IDLE_SECS,
@@ -145,7 +144,6 @@ struct Activity<'a> {
     /// Whether it is the first one of a connection.
     is_connection: bool,
     token: u32,
-    port: u16,
     is_answered: bool,
     is_proven: bool,
 }
@@ -194,19 +192,10 @@ struct Regular {
 
 impl Beacons {
     pub(super) fn new(contacts: u32) -> Self {
-        Self::with_steps(Steps::new(contacts))
-    }
-
-    fn with_steps(steps: Steps) -> Self {
-        let limits = |max_entries| IdleLimits {
-            max_entries,
-            idle_timeout: Duration::from_secs(NOTICE_IDLE_SECS),
-            max_buffered_bytes: MAX_BEACON_BYTES,
-        };
         Self {
-            candidates: ByProof::new(&limits(MAX_BEACON_CANDIDATES)),
-            series: ByProof::new(&limits(MAX_BEACON_SERIES)),
-            steps,
+            candidates: ByProof::new(MAX_BEACON_CANDIDATES, usize::MAX, |_| 0),
+            series: ByProof::new(MAX_BEACON_SERIES, MAX_BEACON_BYTES, Series::heap_bytes),
+            steps: Steps::new(contacts),
         }
     }
 
@@ -220,51 +209,36 @@ impl Beacons {
         (self.candidates.entries(), self.series.entries())
     }
 
-    pub(super) fn clear(&mut self) {
-        let steps = std::mem::replace(&mut self.steps, Steps(Vec::new()));
-        *self = Self::with_steps(steps);
-    }
-
     /// Adds a SYN with this initial sequence number.
-    pub(super) fn on_syn<K>(
-        &mut self,
-        event: &Event<K>,
-        isn: u32,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
+    pub(super) fn on_syn(&mut self, seen: &Seen<'_>, isn: u32, report: Report<'_>) {
         let activity = Activity {
-            target: address_key(event),
+            target: address_key(seen),
             name: None,
             facts: None,
             is_connection: true,
-            token: token(&(event.flow.client.port(), isn)),
-            port: event.flow.client.port(),
+            token: token(&(client_port(seen), isn)),
             is_answered: false,
             is_proven: false,
         };
-        self.on_activity(event, &activity, now, report);
+        self.on_activity(seen, &activity, report);
     }
 
     /// Adds a SYN+ACK.
-    pub(super) fn on_answer<K>(&mut self, event: &Event<K>, now: Timestamp) {
-        if let Some(pair) = self.pair_mut(&(client_of(event), address_key(event)), now) {
+    pub(super) fn on_answer(&mut self, seen: &Seen<'_>) {
+        if let Some(pair) = self.pair_mut(&(seen.client, address_key(seen)), seen.now) {
             pair.is_answered = true;
         }
     }
 
-    /// Adds a ClientHello or a request; `is_connection`: the first one of its connection. Its name has a series of its own. `is_proven`:
-    /// the handshake proves that the client sent it.
-    pub(super) fn on_contact<K>(
+    /// Adds a ClientHello or a request; `is_connection`: the first one of its connection. Its name has a series of its own.
+    pub(super) fn on_contact(
         &mut self,
-        event: &Event<K>,
+        seen: &Seen<'_>,
         facts: &RequestFacts,
         is_connection: bool,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
+        report: Report<'_>,
     ) {
-        let address = address_key(event);
+        let address = address_key(seen);
         let name = facts.name.as_deref();
         let mut activity = Activity {
             target: address,
@@ -272,42 +246,36 @@ impl Beacons {
             facts: Some(facts),
             is_connection,
             token: facts.random.map_or(0, |random| token(&random)),
-            port: event.flow.client.port(),
             is_answered: true,
-            is_proven,
+            is_proven: seen.is_proven,
         };
-        if name.is_none() && event.flow.transport == TransportKind::Udp {
-            return self.on_activity(event, &activity, now, report);
+        if name.is_none() && seen.event.flow.transport == TransportKind::Udp {
+            return self.on_activity(seen, &activity, report);
         }
         // The SYN is the activity of the address.
-        let by_address = (client_of(event), address);
-        if let Some((_, series)) = self.series.touch_mut(&by_address, now) {
+        let by_address = (seen.client, address);
+        if let Some((_, series)) = self.series.touch_mut(&by_address, seen.now) {
             series.identify(facts);
         }
-        if let Some(pair) = self.pair_mut(&by_address, now) {
+        if let Some(pair) = self.pair_mut(&by_address, seen.now) {
             pair.has_name |= name.is_some();
             pair.is_answered = true;
             pair.traits.see(facts);
-            if pair.token != 0 && pair.port == activity.port {
+            if pair.token != 0 && pair.port == client_port(seen) {
                 activity.token = token(&(pair.token, facts.random));
             }
         }
         if let Some(name) = name {
             let token = if is_connection { activity.token } else { 0 };
-            self.on_activity(
-                event,
-                &Activity { target: TargetKey::Name(hash(name)), token, ..activity },
-                now,
-                report,
-            );
+            let activity = Activity { target: TargetKey::Name(hash(name)), token, ..activity };
+            self.on_activity(seen, &activity, report);
         }
     }
 
     /// Notes that the handshake of a connection proves that the client sent its packets.
-    pub(super) fn on_proof<K>(&mut self, event: &Event<K>, now: Timestamp) {
-        let key = (client_of(event), address_key(event));
+    pub(super) fn on_proof(&mut self, seen: &Seen<'_>) {
+        let (key, now, port) = ((seen.client, address_key(seen)), seen.now, client_port(seen));
         self.prove(key, now);
-        let port = event.flow.client.port();
         if let Some((_, series)) = self.series.touch_mut(&key, now) {
             let Series { visits, connections, pair, .. } = series;
             let last = [visits.back_mut(), connections.back_mut()];
@@ -320,8 +288,8 @@ impl Beacons {
 
     /// Moves a pair to those that a handshake proves.
     fn prove(&mut self, key: PairKey, now: Timestamp) {
-        self.candidates.prove(key, now, |_| 0);
-        self.series.prove(key, now, Series::heap_bytes);
+        self.candidates.prove(key, now);
+        self.series.prove(key, now);
     }
 
     /// What is known of a pair.
@@ -332,21 +300,15 @@ impl Beacons {
         Some(&mut self.candidates.touch_mut(key, now)?.1.pair)
     }
 
-    fn on_activity<K>(
-        &mut self,
-        event: &Event<K>,
-        activity: &Activity<'_>,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
-        let key = (client_of(event), activity.target);
+    fn on_activity(&mut self, seen: &Seen<'_>, activity: &Activity<'_>, report: Report<'_>) {
+        let (event, now, key) = (seen.event, seen.now, (seen.client, activity.target));
         if activity.is_proven {
             self.prove(key, now);
         }
         let Some((place, series)) = self.series.touch_mut(&key, now) else {
-            return self.on_candidate(event, key, activity, now);
+            return self.on_candidate(seen, key, activity);
         };
-        let begins = series.add(event, activity, &self.steps);
+        let begins = series.add(seen, activity, &self.steps);
         activity.facts.into_iter().for_each(|facts| series.identify_and_see(facts));
         if !(begins.visit || begins.connection) {
             return;
@@ -359,7 +321,7 @@ impl Beacons {
             let kind = BeaconNotice {
                 target: match activity.name {
                     Some(name) => BeaconTarget::Name(name.into()),
-                    None => BeaconTarget::Address(event.flow.server),
+                    None => BeaconTarget::Address(seen.server()),
                 },
                 contacts: u32::try_from(contacts.len()).unwrap_or(u32::MAX),
                 period_millis: found.period_millis,
@@ -367,12 +329,12 @@ impl Beacons {
                 first_seen: first,
                 software: series.software.clone().filter(|_| is_of_all(software)),
                 library: series.library.clone().filter(|_| is_of_all(library)),
-                service: service(activity.name, event.flow.server.port(), user_agent.as_deref()),
+                service: service(activity.name, seen.server().port(), user_agent.as_deref()),
                 user_agent,
                 is_answered: series.pair.is_answered,
             };
             let packets = contacts.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
-            let mut event = at_packet(event, TrafficNoticeKind::Beacon(kind), packets);
+            let mut event = seen.event_of(TrafficNoticeKind::Beacon(kind), packets);
             let proven = contacts.iter().filter(|contact| contact.is_proven).count();
             event.kind.is_proven = proven.saturating_mul(2) >= contacts.len();
             event.kind.is_update = series.is_reported;
@@ -385,25 +347,24 @@ impl Beacons {
             Some(_) => series.is_reported = true,
             None => {}
         }
-        let heap_bytes = series.heap_bytes();
-        self.series.set_buffered_bytes(place, heap_bytes);
+        self.series.measure(place);
         found.into_iter().for_each(report);
     }
 
-    fn on_candidate<K>(&mut self, event: &Event<K>, key: PairKey, activity: &Activity<'_>, now: Timestamp) {
-        let Some((place, candidate)) = self.candidates.touch_mut(&key, now) else {
-            self.candidates.insert(key, now, Candidate::new(event, activity), activity.is_proven);
+    fn on_candidate(&mut self, seen: &Seen<'_>, key: PairKey, activity: &Activity<'_>) {
+        let Some((place, candidate)) = self.candidates.touch_mut(&key, seen.now) else {
+            self.candidates.insert(key, seen.now, Candidate::new(seen, activity), activity.is_proven);
             return;
         };
-        let Some(begins) = candidate.pair.add(event.ts.as_millis(), activity) else {
-            *candidate = Candidate::new(event, activity);
+        let Some(begins) = candidate.pair.add(seen, activity) else {
+            *candidate = Candidate::new(seen, activity);
             return;
         };
         if !(begins.visit || begins.connection) {
             activity.facts.into_iter().for_each(|facts| candidate.pair.traits.see(facts));
             return;
         }
-        let new = Contact::new(event, activity, begins);
+        let new = Contact::new(seen, activity, begins);
         let Some(second) = candidate.second else {
             candidate.second = Some(new);
             activity.facts.into_iter().for_each(|facts| candidate.pair.traits.see(facts));
@@ -413,10 +374,9 @@ impl Beacons {
         [candidate.first, second, new].into_iter().for_each(|contact| series.push(contact, &self.steps));
         activity.facts.into_iter().for_each(|facts| series.identify_and_see(facts));
         // If the series is evicted, the pair starts again.
-        *candidate = Candidate::new(event, activity);
-        let heap_bytes = series.heap_bytes();
-        if let Some(place) = self.series.insert(key, now, series, place.is_proven) {
-            self.series.set_buffered_bytes(place, heap_bytes);
+        *candidate = Candidate::new(seen, activity);
+        if let Some(place) = self.series.insert(key, seen.now, series, place.is_proven) {
+            self.series.measure(place);
         }
     }
 }
@@ -468,9 +428,9 @@ fn regular(window: &VecDeque<Contact>, contacts: usize, permille: u32, min_perio
 }
 
 impl Contact {
-    fn new<K>(event: &Event<K>, activity: &Activity<'_>, begins: Begins) -> Self {
+    fn new(seen: &Seen<'_>, activity: &Activity<'_>, begins: Begins) -> Self {
         let Activity { token, is_proven, .. } = *activity;
-        Self { ts: event.ts, packet: event.packet_number, token, is_proven, begins }
+        Self { ts: seen.event.ts, packet: seen.event.packet_number, token, is_proven, begins }
     }
 
     /// Notes that the handshake of the last connection of the pair, if it has this port, proves that the client sent its packets.
@@ -485,26 +445,27 @@ impl Contact {
 }
 
 impl Candidate {
-    fn new<K>(event: &Event<K>, activity: &Activity<'_>) -> Self {
-        let at = event.ts.as_millis();
+    fn new(seen: &Seen<'_>, activity: &Activity<'_>) -> Self {
+        let at = seen.event.ts.as_millis();
         let mut pair = Pair {
             active: at,
             connected: if activity.is_connection { at } else { 0 },
             traits: Traits { start: at, ..Traits::default() },
             token: activity.token,
-            port: activity.port,
+            port: client_port(seen),
             has_name: false,
             is_answered: activity.is_answered,
         };
         activity.facts.into_iter().for_each(|facts| pair.traits.see(facts));
         let begins = Begins { visit: true, connection: activity.is_connection };
-        Self { first: Contact::new(event, activity, begins), second: None, pair }
+        Self { first: Contact::new(seen, activity, begins), second: None, pair }
     }
 }
 
 impl Pair {
     /// Adds an activity. `None` if time stepped back.
-    fn add(&mut self, at: u64, activity: &Activity<'_>) -> Option<Begins> {
+    fn add(&mut self, seen: &Seen<'_>, activity: &Activity<'_>) -> Option<Begins> {
+        let at = seen.event.ts.as_millis();
         let visit = begins(&mut self.active, at, BEACON_GAP_MILLIS)?;
         // The second hello of a handshake has the random of the first one.
         let repeats = activity.token != 0
@@ -513,7 +474,7 @@ impl Pair {
         let is_connection = activity.is_connection && !repeats;
         let connection = is_connection && begins(&mut self.connected, at, BEACON_CONNECTION_GAP_MILLIS)?;
         if is_connection {
-            (self.token, self.port) = (activity.token, activity.port);
+            (self.token, self.port) = (activity.token, client_port(seen));
         }
         self.is_answered |= activity.is_answered;
         if visit {
@@ -554,9 +515,9 @@ impl Series {
     }
 
     /// Adds an activity. Returns what it begins.
-    fn add<K>(&mut self, event: &Event<K>, activity: &Activity<'_>, steps: &Steps) -> Begins {
-        let begins = self.pair.add(event.ts.as_millis(), activity).unwrap_or_else(|| {
-            let Candidate { first, pair, .. } = Candidate::new(event, activity);
+    fn add(&mut self, seen: &Seen<'_>, activity: &Activity<'_>, steps: &Steps) -> Begins {
+        let begins = self.pair.add(seen, activity).unwrap_or_else(|| {
+            let Candidate { first, pair, .. } = Candidate::new(seen, activity);
             self.pair = Pair { has_name: self.pair.has_name, traits: Traits::default(), ..pair };
             self.pair.traits.start = first.at();
             self.visits.clear();
@@ -564,7 +525,7 @@ impl Series {
             first.begins
         });
         if begins.visit || begins.connection {
-            self.push(Contact::new(event, activity, begins), steps);
+            self.push(Contact::new(seen, activity, begins), steps);
         }
         begins
     }
@@ -690,8 +651,12 @@ impl Trait {
     }
 }
 
-fn address_key<K>(event: &Event<K>) -> TargetKey {
-    TargetKey::Address(event.flow.server, event.flow.transport == TransportKind::Udp)
+fn address_key(seen: &Seen<'_>) -> TargetKey {
+    TargetKey::Address(seen.server(), seen.event.flow.transport == TransportKind::Udp)
+}
+
+fn client_port(seen: &Seen<'_>) -> u16 {
+    seen.event.flow.client.port()
 }
 
 fn hash(value: &(impl Hash + ?Sized)) -> u64 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use huginn_net_core::{Event, FlowId, IdleLimits, Side, Timestamp};
 
 use super::by_proof::ByProof;
-use super::{ClientKey, client_of};
+use super::{ClientKey, Report, Seen};
 use crate::finding::{BruteForceNotice, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::SshLogin;
 use crate::limits::{MAX_NOTICE_PACKETS, MIN_SCAN_GROWTH_PERCENT};
@@ -73,29 +73,19 @@ impl BruteForces {
             idle_timeout: Duration::from_nanos(LOGIN_AFTER_ATTEMPTS_NANOS),
             max_buffered_bytes: usize::MAX,
         };
-        Self { pairs: ByProof::new(&limits), growing: Vec::new(), swept_at: 0 }
+        Self { pairs: ByProof::with_limits(&limits, |_| 0), growing: Vec::new(), swept_at: 0 }
     }
 
     pub(super) fn evicted(&self) -> u64 {
         self.pairs.evicted()
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Self::new();
-    }
-
-    /// Takes what became of a login. `is_proven`: the handshake shows that the client has its address.
-    pub(super) fn on_login<K>(
-        &mut self,
-        event: &Event<K>,
-        login: SshLogin,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
-        let (key, at) = ((client_of(event), event.flow.server), now.as_nanos());
+    /// Takes what became of a login.
+    pub(super) fn on_login(&mut self, seen: &Seen<'_>, login: SshLogin, report: Report<'_>) {
+        let Seen { event, now, is_proven, .. } = *seen;
+        let (key, at) = ((seen.client, seen.server()), now.as_nanos());
         if is_proven {
-            self.pairs.prove(key, now, |_| 0);
+            self.pairs.prove(key, now);
         }
         if !login.is_failed {
             // Others have no failed logins.
@@ -110,7 +100,7 @@ impl BruteForces {
         let new = || Logins { window: VecDeque::new(), found: None };
         let Some((_, logins)) = self.pairs.touch_or_insert(key, now, is_proven, new) else { return };
         if let Some(attack) = &mut logins.found {
-            attack.add(event, at, is_proven);
+            attack.add(seen);
             if attack.notice.attempts >= attack.reported.saturating_mul(10) {
                 report(attack.report(event.ts, event.packet_number));
             } else if !attack.is_growing && attack.has_grown() {
@@ -151,7 +141,7 @@ impl BruteForces {
     }
 
     /// Reports the last numbers of attacks that grew since their last report, and have had no failed login for a minute.
-    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut dyn FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_time(&mut self, now: Timestamp, report: Report<'_>) {
         if now.as_nanos().saturating_sub(self.swept_at) >= LOGIN_WINDOW_NANOS {
             self.swept_at = now.as_nanos();
             self.report_totals(now.as_nanos().saturating_sub(LOGIN_WINDOW_NANOS), report);
@@ -159,11 +149,11 @@ impl BruteForces {
     }
 
     /// Reports the last numbers of attacks at the end of a capture.
-    pub(super) fn on_end(&mut self, report: &mut dyn FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_end(&mut self, report: Report<'_>) {
         self.report_totals(u64::MAX, report);
     }
 
-    fn report_totals(&mut self, last: u64, report: &mut dyn FnMut(Event<TrafficNotice>)) {
+    fn report_totals(&mut self, last: u64, report: Report<'_>) {
         let pairs = &mut self.pairs;
         self.growing.retain(|key| {
             let attack = pairs.peek_mut(key).and_then(|logins| logins.found.as_mut());
@@ -180,12 +170,12 @@ impl BruteForces {
 }
 
 impl Attack {
-    fn add<K>(&mut self, event: &Event<K>, at: u64, is_proven: bool) {
+    fn add(&mut self, seen: &Seen<'_>) {
         self.notice.attempts = self.notice.attempts.saturating_add(1);
-        self.notice.last_seen = event.ts;
-        (self.at, self.packet_number) = (at, event.packet_number);
-        self.flow = event.flow.clone();
-        self.proven = self.proven.saturating_add(is_proven.into());
+        self.notice.last_seen = seen.event.ts;
+        (self.at, self.packet_number) = (seen.now.as_nanos(), seen.event.packet_number);
+        self.flow = seen.event.flow.clone();
+        self.proven = self.proven.saturating_add(seen.is_proven.into());
     }
 
     fn has_grown(&self) -> bool {

@@ -1,8 +1,12 @@
 //! A table of hosts whose proven entries are not evicted for others.
 
 use std::hash::Hash;
+use std::time::Duration;
 
 use huginn_net_core::{IdleLimits, IdleMap, Slot, Timestamp};
+
+use super::Seen;
+use crate::limits::NOTICE_IDLE_SECS;
 
 /// Entries about hosts. Those of hosts whose handshakes prove their addresses have a map of their own, so that a flood of packets
 /// with forged addresses evicts none of them. The limits apply to each of the two maps.
@@ -10,6 +14,7 @@ use huginn_net_core::{IdleLimits, IdleMap, Slot, Timestamp};
 pub(super) struct ByProof<K, V> {
     unproven: IdleMap<K, V>,
     proven: IdleMap<K, V>,
+    heap_bytes: fn(&V) -> usize,
 }
 
 /// The place of an entry, valid until the table changes.
@@ -20,8 +25,18 @@ pub(super) struct Place {
 }
 
 impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
-    pub(super) fn new(limits: &IdleLimits) -> Self {
-        Self { unproven: IdleMap::new(limits), proven: IdleMap::new(limits) }
+    /// A table of at most so many entries, forgotten after the idle timeout of conclusions. `heap_bytes`: the heap memory of a value,
+    /// of at most so many bytes in all.
+    pub(super) fn new(max_entries: usize, max_bytes: usize, heap_bytes: fn(&V) -> usize) -> Self {
+        let idle_timeout = Duration::from_secs(NOTICE_IDLE_SECS);
+        Self::with_limits(
+            &IdleLimits { max_entries, idle_timeout, max_buffered_bytes: max_bytes },
+            heap_bytes,
+        )
+    }
+
+    pub(super) fn with_limits(limits: &IdleLimits, heap_bytes: fn(&V) -> usize) -> Self {
+        Self { unproven: IdleMap::new(limits), proven: IdleMap::new(limits), heap_bytes }
     }
 
     /// Number of entries.
@@ -61,16 +76,15 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
         Some(Place { is_proven, slot })
     }
 
-    /// Moves an entry with this heap memory to the proven ones.
-    pub(super) fn prove(&mut self, key: K, now: Timestamp, heap_bytes: impl FnOnce(&V) -> usize) {
+    /// Moves an entry to the proven ones.
+    pub(super) fn prove(&mut self, key: K, now: Timestamp) {
         // An idle entry counts no more.
         if self.unproven.touch(&key, now).is_none() {
             return;
         }
         let Some(value) = self.unproven.take(&key) else { return };
-        let heap_bytes = heap_bytes(&value);
-        if let Some(slot) = self.proven.insert(key, now, value) {
-            self.proven.set_buffered_bytes(slot, heap_bytes);
+        if let Some(place) = self.insert(key, now, value, true) {
+            self.measure(place);
         }
     }
 
@@ -79,9 +93,12 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
         self.proven.peek_mut(key).or_else(|| self.unproven.peek_mut(key))
     }
 
-    /// Sets the heap memory of a value.
-    pub(super) fn set_buffered_bytes(&mut self, place: Place, bytes: usize) {
-        self.map_mut(place.is_proven).set_buffered_bytes(place.slot, bytes);
+    /// Counts the heap memory of a value that has changed.
+    pub(super) fn measure(&mut self, place: Place) {
+        let (heap_bytes, map) = (self.heap_bytes, self.map_mut(place.is_proven));
+        if let Some(bytes) = map.get_mut(place.slot).map(|value| heap_bytes(value)) {
+            map.set_buffered_bytes(place.slot, bytes);
+        }
     }
 
     fn map_mut(&mut self, is_proven: bool) -> &mut IdleMap<K, V> {
@@ -91,14 +108,15 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
 
 impl<K: Copy + Eq + Hash> ByProof<K, ()> {
     /// Notes that something is reported. Returns whether it was reported without proof before; `None` if this report is nothing new.
-    pub(super) fn note(&mut self, key: K, now: Timestamp, is_proven: bool) -> Option<bool> {
+    pub(super) fn note(&mut self, key: K, seen: &Seen<'_>) -> Option<bool> {
+        let Seen { now, is_proven, .. } = *seen;
         match self.touch_mut(&key, now).map(|(place, ())| place.is_proven) {
             None => {
                 self.insert(key, now, (), is_proven);
                 Some(false)
             }
             Some(false) if is_proven => {
-                self.prove(key, now, |()| 0);
+                self.prove(key, now);
                 Some(true)
             }
             Some(_) => None,
@@ -108,22 +126,20 @@ impl<K: Copy + Eq + Hash> ByProof<K, ()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn unproven_entries_evict_no_proven_one() {
         let limits =
             IdleLimits { max_entries: 4, idle_timeout: Duration::from_secs(60), max_buffered_bytes: 100 };
-        let mut table = ByProof::new(&limits);
+        let mut table = ByProof::with_limits(&limits, |value| if *value == "forged" { 40 } else { 50 });
         let now = |secs: u64| Timestamp::from_nanos(secs * 1_000_000_000, 9);
         table.insert(0, now(1), "proven at once", true);
         table.insert(1, now(1), "proven later", false);
-        table.prove(1, now(2), |_| 50);
+        table.prove(1, now(2));
         for key in 2..100 {
             let place = table.insert(key, now(2), "forged", false).unwrap();
-            table.set_buffered_bytes(place, 40);
+            table.measure(place);
         }
         assert_eq!(table.evicted(), 96);
         assert_eq!(table.touch_mut(&0, now(3)).map(|(_, value)| *value), Some("proven at once"));

@@ -13,11 +13,11 @@ mod service;
 mod tests;
 
 use std::cell::Cell;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use huginn_net_core::{Event, PacketClock, Side};
+use huginn_net_core::{Event, PacketClock, Side, Timestamp};
 use huginn_net_tcp::Handshake;
 
 pub(crate) use self::baseline::Learner;
@@ -98,6 +98,31 @@ pub struct NoticeCounters {
 /// An address and its tunnel.
 type ClientKey = (IpAddr, u64);
 
+/// An update, with what every rule asks of it.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    event: &'a Event<HostUpdate>,
+    client: ClientKey,
+    now: Timestamp,
+    /// Whether the handshake shows that the client has its address.
+    is_proven: bool,
+}
+
+/// Takes conclusions.
+type Report<'r> = &'r mut dyn FnMut(Event<TrafficNotice>);
+
+impl Seen<'_> {
+    fn server(&self) -> SocketAddr {
+        self.event.flow.server
+    }
+
+    /// The event of a conclusion at the packet of the update.
+    fn event_of(&self, kind: TrafficNoticeKind, packets: Vec<u64>) -> Event<TrafficNotice> {
+        let Event { ts, packet_number, flow, .. } = self.event;
+        Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice::new(kind, packets))
+    }
+}
+
 /// The state that leads to conclusions. Updates arrive in the order of the capture.
 #[derive(Debug)]
 pub(crate) struct Notices {
@@ -109,16 +134,17 @@ pub(crate) struct Notices {
     servers: Servers,
     once: Once,
     counters: NoticeCounters,
+    settings: NoticeSettings,
 }
 
 impl Notices {
     pub(crate) fn new(settings: &NoticeSettings) -> Self {
-        let contacts = settings.beacon_contacts.get().clamp(3, MAX_BEACON_CONTACTS);
         Self {
+            settings: *settings,
             clock: PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS)),
             scans: Scans::new(settings),
             brute_forces: BruteForces::new(),
-            beacons: Beacons::new(contacts),
+            beacons: Beacons::new(settings.beacon_contacts.get().clamp(3, MAX_BEACON_CONTACTS)),
             servers: Servers::new(),
             once: Once::new(),
             counters: NoticeCounters::default(),
@@ -134,22 +160,17 @@ impl Notices {
 
     /// Forgets all clients; keeps the counters.
     pub(crate) fn clear(&mut self) {
-        self.counters = self.counters();
-        self.scans.clear();
-        self.brute_forces.clear();
-        self.beacons.clear();
-        self.servers.clear();
-        self.once.clear();
-        self.clock = PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS));
+        *self = Self { counters: self.counters(), ..Self::new(&self.settings) };
     }
 
     /// Takes an update of the host table.
     pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut dyn FnMut(Event<Finding>)) {
         use TrafficNoticeKind::{Beacon, BruteForce, Scan};
 
-        let Self { clock, scans, brute_forces, beacons, servers, once, counters } = self;
-        let now = clock.tick(update.ts);
-        let is_proven = update.kind.is_proven();
+        let Self { clock, scans, brute_forces, beacons, servers, once, counters, .. } = self;
+        let (now, is_proven) = (clock.tick(update.ts), update.kind.is_proven());
+        let client = (update.flow.client.ip(), update.flow.tunnel_key());
+        let seen = &Seen { event: update, client, now, is_proven };
         let is_beacon = Cell::new(false);
         let mut report = |mut event: Event<TrafficNotice>| {
             counters.count(&event.kind);
@@ -164,42 +185,39 @@ impl Notices {
         match update.kind.update() {
             Update::Tcp(TcpUpdate { signature, matched, isn, .. }) => match signature.handshake {
                 Handshake::Syn => {
-                    let label = matched.as_ref().map(|found| &found.label);
-                    scans.on_syn(update, label, now, &mut report);
-                    beacons.on_syn(update, *isn, now, &mut report);
+                    scans.on_syn(seen, matched.as_ref().map(|found| &found.label), &mut report);
+                    beacons.on_syn(seen, *isn, &mut report);
                 }
                 Handshake::SynAck => {
-                    scans.on_answer(update, now);
-                    beacons.on_answer(update, now);
+                    scans.on_answer(seen);
+                    beacons.on_answer(seen);
                 }
             },
             Update::Request(contact) => {
-                servers.on_hello(update, contact, is_proven, now);
-                beacons.on_contact(update, contact, true, is_proven, now, &mut report);
-                once.on_contact(update, contact, is_proven, now, &mut report);
+                servers.on_hello(seen, contact);
+                beacons.on_contact(seen, contact, true, &mut report);
+                once.on_contact(seen, contact, &mut report);
             }
             Update::Progress(progress) => {
-                scans.on_progress(update, progress.step, is_proven, now, &mut report);
+                scans.on_progress(seen, progress.step, &mut report);
                 match progress.step {
-                    Progress::Continues { .. } if is_proven => beacons.on_proof(update, now),
-                    Progress::Login(login) => {
-                        brute_forces.on_login(update, login, is_proven, now, &mut report);
-                    }
+                    Progress::Continues { .. } if is_proven => beacons.on_proof(seen),
+                    Progress::Login(login) => brute_forces.on_login(seen, login, &mut report),
                     _ => {}
                 }
             }
-            Update::Server(facts) => servers.on_server(update, facts, is_proven, now, &mut report),
+            Update::Server(facts) => servers.on_server(seen, facts, &mut report),
             Update::Http(http) => {
                 if let Some(contact) = &http.contact {
-                    beacons.on_contact(update, contact, http.counts, is_proven, now, &mut report);
-                    once.on_contact(update, contact, is_proven, now, &mut report);
+                    beacons.on_contact(seen, contact, http.counts, &mut report);
+                    once.on_contact(seen, contact, &mut report);
                 }
-                once.on_head(update, http, is_proven, now, &mut report);
+                once.on_head(seen, http, &mut report);
             }
             _ => {}
         }
         if is_beacon.get() {
-            servers.on_regular(update, is_proven, now, &mut report);
+            servers.on_regular(seen, &mut report);
         }
     }
 
@@ -234,15 +252,4 @@ impl NoticeCounters {
         };
         *counter = counter.saturating_add(1);
     }
-}
-
-/// The client of an update.
-fn client_of<K>(event: &Event<K>) -> ClientKey {
-    (event.flow.client.ip(), event.flow.tunnel_key())
-}
-
-/// The event of a conclusion at the packet of an update.
-fn at_packet<K>(event: &Event<K>, kind: TrafficNoticeKind, packets: Vec<u64>) -> Event<TrafficNotice> {
-    let Event { ts, packet_number, flow, .. } = event;
-    Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice::new(kind, packets))
 }

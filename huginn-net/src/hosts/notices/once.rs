@@ -1,14 +1,12 @@
 //! Findings about a client that are reported once.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, Timestamp};
 use huginn_net_http::Role;
 
 use super::by_proof::ByProof;
-use super::{ClientKey, at_packet, client_of};
-use crate::finding::{ContradictionNotice, TrafficNotice, TrafficNoticeKind};
+use super::{ClientKey, Report, Seen};
+use crate::finding::{ContradictionNotice, TrafficNoticeKind};
 use crate::hosts::{HttpUpdate, RequestFacts, contradiction_of_head};
 use crate::limits::NOTICE_IDLE_SECS;
 
@@ -23,67 +21,40 @@ pub(super) struct Once {
 
 impl Once {
     pub(super) fn new() -> Self {
-        let limits = IdleLimits {
-            max_entries: MAX_NOTICES_ONCE,
-            idle_timeout: Duration::from_secs(NOTICE_IDLE_SECS),
-            max_buffered_bytes: usize::MAX,
-        };
-        Self { reported: ByProof::new(&limits) }
-    }
-
-    pub(super) fn clear(&mut self) {
-        *self = Self::new();
+        Self { reported: ByProof::new(MAX_NOTICES_ONCE, usize::MAX, |()| 0) }
     }
 
     /// Reports a client that is not the software that it claims to be, once for each claim, and again with proof.
-    pub(super) fn on_contact<K>(
-        &mut self,
-        event: &Event<K>,
-        contact: &RequestFacts,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
+    pub(super) fn on_contact(&mut self, seen: &Seen<'_>, contact: &RequestFacts, report: Report<'_>) {
         let Some(imitation) = &contact.imitation else { return };
-        let key = (client_of(event), hash(&imitation.claim));
-        self.report(event, key, is_proven, now, report, || {
-            TrafficNoticeKind::Imitation((**imitation).clone())
-        });
+        let kind = || TrafficNoticeKind::Imitation((**imitation).clone());
+        self.report(seen, hash(&imitation.claim), report, kind);
     }
 
     /// Reports the first contradiction of a client, and the first one with proof.
-    pub(super) fn on_head<K>(
-        &mut self,
-        event: &Event<K>,
-        head: &HttpUpdate,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
+    pub(super) fn on_head(&mut self, seen: &Seen<'_>, head: &HttpUpdate, report: Report<'_>) {
         // A proxy explains it, and so does an imitation, which is a finding of its own.
         if head.role != Role::Request || head.forwarded || head.is_imitation {
             return;
         }
         let Some(contradiction) = contradiction_of_head(head) else { return };
-        self.report(event, (client_of(event), 0), is_proven, now, report, || {
-            TrafficNoticeKind::Contradiction(ContradictionNotice { contradiction })
-        });
+        let kind = || TrafficNoticeKind::Contradiction(ContradictionNotice { contradiction });
+        self.report(seen, 0, report, kind);
     }
 
     /// Reports what was not reported, or only without proof.
-    fn report<K>(
+    fn report(
         &mut self,
-        event: &Event<K>,
-        key: (ClientKey, u64),
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
+        seen: &Seen<'_>,
+        claim: u64,
+        report: Report<'_>,
         kind: impl FnOnce() -> TrafficNoticeKind,
     ) {
-        let Some(is_update) = self.reported.note(key, now, is_proven) else { return };
-        let mut event = at_packet(event, kind(), vec![event.packet_number]);
-        event.kind.is_update = is_update;
-        report(event);
+        if let Some(is_update) = self.reported.note((seen.client, claim), seen) {
+            let mut event = seen.event_of(kind(), vec![seen.event.packet_number]);
+            event.kind.is_update = is_update;
+            report(event);
+        }
     }
 }
 

@@ -3,15 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp};
+use huginn_net_core::{IdleLimits, IdleMap, Timestamp};
 
 use super::by_proof::ByProof;
 use super::service::service;
-use super::{ClientKey, at_packet, client_of};
+use super::{ClientKey, Report, Seen};
 use crate::addresses::is_public;
 use crate::finding::{
-    C2CertificateNotice, CertificateNames, ServerMark, ServerMarks, TrafficNotice, TrafficNoticeKind,
-    UnusualServerNotice,
+    C2CertificateNotice, CertificateNames, ServerMark, ServerMarks, TrafficNoticeKind, UnusualServerNotice,
 };
 use crate::hosts::{CertificateFacts, RequestFacts, ServerFacts, known_servers};
 use crate::limits::{MAX_BROWSER_CLIENTS, MAX_NOTICE_PACKETS, MAX_SERVERS, NOTICE_IDLE_SECS};
@@ -59,15 +58,15 @@ impl Pair {
 
 impl Servers {
     pub(super) fn new() -> Self {
-        let limits = |max_entries| IdleLimits {
-            max_entries,
+        let browsers = IdleLimits {
+            max_entries: MAX_BROWSER_CLIENTS,
             idle_timeout: Duration::from_secs(NOTICE_IDLE_SECS),
-            max_buffered_bytes: MAX_SERVER_BYTES,
+            max_buffered_bytes: usize::MAX,
         };
         Self {
-            pairs: ByProof::new(&limits(MAX_SERVERS)),
-            browsers: IdleMap::new(&limits(MAX_BROWSER_CLIENTS)),
-            c2: ByProof::new(&limits(MAX_SERVERS)),
+            pairs: ByProof::new(MAX_SERVERS, MAX_SERVER_BYTES, Pair::heap_bytes),
+            browsers: IdleMap::new(&browsers),
+            c2: ByProof::new(MAX_SERVERS, usize::MAX, |()| 0),
         }
     }
 
@@ -82,23 +81,13 @@ impl Servers {
         (self.pairs.entries(), self.browsers.counters().entries)
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Self::new();
-    }
-
-    /// Adds a ClientHello. `is_proven`: the handshake proves that the client sent it.
-    pub(super) fn on_hello<K>(
-        &mut self,
-        event: &Event<K>,
-        facts: &RequestFacts,
-        is_proven: bool,
-        now: Timestamp,
-    ) {
-        let client = client_of(event);
+    /// Adds a ClientHello.
+    pub(super) fn on_hello(&mut self, seen: &Seen<'_>, facts: &RequestFacts) {
+        let Seen { event, client, now, is_proven } = *seen;
         if facts.is_browser && self.browsers.touch(&client, now).is_none() {
             self.browsers.insert(client, now, ());
         }
-        let key = (client, event.flow.server);
+        let key = (client, seen.server());
         if !facts.is_nameless {
             // A name, or a browser, says what the server is.
             if let Some((_, pair)) = self.pairs.touch_mut(&key, now) {
@@ -110,7 +99,7 @@ impl Servers {
             return;
         }
         if is_proven {
-            self.pairs.prove(key, now, Pair::heap_bytes);
+            self.pairs.prove(key, now);
         }
         let new = || {
             let mut marks = ServerMarks::default();
@@ -134,27 +123,19 @@ impl Servers {
         }
     }
 
-    /// Adds a ServerHello or a certificate. `is_proven`: the handshake proves that neither side forged its address.
-    pub(super) fn on_server<K>(
-        &mut self,
-        event: &Event<K>,
-        facts: &ServerFacts,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
-        let key = (client_of(event), event.flow.server);
+    /// Adds a ServerHello or a certificate.
+    pub(super) fn on_server(&mut self, seen: &Seen<'_>, facts: &ServerFacts, report: Report<'_>) {
+        let (event, now, key) = (seen.event, seen.now, (seen.client, seen.server()));
         let program = facts.certificate.as_ref().and_then(|found| Some((found.program?, &found.names)));
         if let Some((program, names)) = program {
             if let Some((_, pair)) = self.pairs.touch_mut(&key, now) {
                 pair.is_explained = true;
             }
             // A forged handshake does not hide a later one.
-            if let Some(is_update) = self.c2.note(key, now, is_proven) {
-                let certificate = names.clone();
-                let found = C2CertificateNotice { server: event.flow.server, program, certificate };
+            if let Some(is_update) = self.c2.note(key, seen) {
+                let found = C2CertificateNotice { server: key.1, program, certificate: names.clone() };
                 let kind = TrafficNoticeKind::C2Certificate(found);
-                let mut event = at_packet(event, kind, vec![event.packet_number]);
+                let mut event = seen.event_of(kind, vec![event.packet_number]);
                 event.kind.is_update = is_update;
                 report(event);
             }
@@ -170,37 +151,24 @@ impl Servers {
             pair.marks = pair.marks.with(*marks);
             pair.is_explained |= is_explained;
             pair.certificate = Some(names.clone());
-            let heap_bytes = pair.heap_bytes();
-            self.pairs.set_buffered_bytes(place, heap_bytes);
+            self.pairs.measure(place);
         }
-        self.judge(event, is_proven, now, report);
+        self.judge(seen, report);
     }
 
     /// Adds that the client contacts the server at regular intervals.
-    pub(super) fn on_regular<K>(
-        &mut self,
-        event: &Event<K>,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
-        if let Some((_, pair)) = self.pairs.touch_mut(&(client_of(event), event.flow.server), now) {
+    pub(super) fn on_regular(&mut self, seen: &Seen<'_>, report: Report<'_>) {
+        if let Some((_, pair)) = self.pairs.touch_mut(&(seen.client, seen.server()), seen.now) {
             // Clients of some services connect at regular intervals.
-            let has_service = service(None, event.flow.server.port(), None).is_some();
+            let has_service = service(None, seen.server().port(), None).is_some();
             pair.marks.add(ServerMark::Regular, !has_service);
-            self.judge(event, is_proven, now, report);
+            self.judge(seen, report);
         }
     }
 
     /// Reports the server of an event if its marks suffice, and again once they are strong or the event is proven.
-    fn judge<K>(
-        &mut self,
-        event: &Event<K>,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
-        let (client, server) = (client_of(event), event.flow.server);
+    fn judge(&mut self, seen: &Seen<'_>, report: Report<'_>) {
+        let (server, Seen { client, now, is_proven, .. }) = (seen.server(), *seen);
         let has_browser = self.browsers.touch(&client, now).is_some();
         let Some((_, pair)) = self.pairs.touch_mut(&(client, server), now) else { return };
         if pair.is_explained || !pair.is_settled {
@@ -224,7 +192,7 @@ impl Servers {
         }
         pair.reported = now_reported;
         let is_update = before.is_some();
-        let mut event = at_packet(event, TrafficNoticeKind::UnusualServer(found), pair.packets.clone());
+        let mut event = seen.event_of(TrafficNoticeKind::UnusualServer(found), pair.packets.clone());
         event.kind.is_update = is_update;
         report(event);
     }

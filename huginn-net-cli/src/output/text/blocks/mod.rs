@@ -76,7 +76,7 @@ impl Block<'_> {
         self.optional("file", file);
         self.optional("tunnel", event.flow.tunnel.as_ref().map(|tunnel| Joined(tunnel.layers())));
         self.field(&event.subject.to_string(), event.subject_addr().ip());
-        self.optional("conflict", event.conflict.map(|conflict| conflict.as_str()));
+        self.optional("conflict", event.conflict.map(|conflict| conflict.name()));
         self.content(event);
         for entry in event.kind.listed().into_iter().flatten() {
             let watched = if entry.is_watched() { " (watched)" } else { "" };

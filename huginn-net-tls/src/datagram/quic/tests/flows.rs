@@ -56,7 +56,7 @@ fn finds_both_hellos_in_every_version() {
             [(Side::Client, hello(), false), (Side::Server, server_hello(), false)],
             "{version:#x}"
         );
-        assert!(run.flow.buffered_bytes() < 300, "{} bytes buffered", run.flow.buffered_bytes());
+        assert!(run.flow.buffered_bytes < 300, "{} bytes buffered", run.flow.buffered_bytes);
     }
 }
 
@@ -302,7 +302,7 @@ fn hello_retry_request_allows_two_more_hellos() {
 fn keys_identify_client_after_early_answer() {
     let mut run = Run::default();
     run.client(&Packet::server(V1, &ID).seal(&crypto(0, &server_hello())));
-    assert_eq!((run.found.len(), run.flow.has_found_hello()), (0, false));
+    assert_eq!((run.found.len(), run.flow.has_found_hello), (0, false));
     run.server(&Packet::client(V1, &ID).seal(&crypto(0, &hello())));
     assert_eq!(run.found, [(Side::Server, hello(), false), (Side::Client, server_hello(), false)]);
     assert_eq!((run.counters.opened, run.counters.sealed), (2, 1));
@@ -331,7 +331,7 @@ fn reports_each_connection_once_per_flow() {
             Packet { number: 1, destination: b"server".to_vec(), ..client }.seal(&[2, 0, 0, 0, 0]);
         run.client(&request);
         run.server(&answered);
-        let buffered = run.flow.buffered_bytes();
+        let buffered = run.flow.buffered_bytes;
         assert!((1..800).contains(&buffered), "{buffered} bytes buffered");
         for _ in 0..20 {
             for late in [&request[..], &acknowledged, &[0x41; 60]] {
@@ -341,7 +341,7 @@ fn reports_each_connection_once_per_flow() {
         }
         assert_eq!(run.found.len(), usize::from(nth) * 2);
         assert_eq!(run.found[run.found.len() - 2], (Side::Client, hello, false));
-        assert_eq!(run.flow.buffered_bytes(), buffered);
+        assert_eq!(run.flow.buffered_bytes, buffered);
     }
     assert!(run.conflicts.is_empty());
     let counters = QuicCounters { opened: 40, connections: 20, complete: 20, ..QuicCounters::default() };
@@ -437,7 +437,7 @@ fn no_number_of_hellos_hides_another() {
         let mut hello = hello();
         hello[10..14].copy_from_slice(&nth.to_be_bytes());
         run.client(&Packet::client(V1, &nth.to_be_bytes()).seal(&crypto(0, &hello)));
-        assert!(run.flow.buffered_bytes() < 30_000, "{} bytes buffered", run.flow.buffered_bytes());
+        assert!(run.flow.buffered_bytes < 30_000, "{} bytes buffered", run.flow.buffered_bytes);
     }
     assert_eq!((run.found.len(), run.conflicts.len(), run.counters.given_up), (1000, 0, 0));
 }
@@ -475,11 +475,11 @@ fn other_packets_hide_no_hello() {
     for _ in 0..40 {
         run.client(&other(V1, LongType::ZeroRtt));
     }
-    let buffered = run.flow.buffered_bytes();
+    let buffered = run.flow.buffered_bytes;
     for _ in 0..300 {
         run.server(&[0x41; 60]);
     }
-    assert!(run.flow.buffered_bytes() < buffered - 300, "the hello is no longer buffered");
+    assert!(run.flow.buffered_bytes < buffered - 300, "the hello is no longer buffered");
     run.client(&Packet { number: 1, ..Packet::client(V1, &ID) }.seal(&crypto(0, &hello())));
     run.server(&Packet::server(V1, &ID).seal(&crypto(0, &server_hello())));
     assert_eq!(run.found, [(Side::Client, hello(), false), (Side::Server, server_hello(), false)]);

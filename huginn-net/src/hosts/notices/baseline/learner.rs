@@ -22,7 +22,7 @@ const HANDSHAKE_IDLE_SECS: u64 = 120;
 /// A baseline, and what an analysis adds to it.
 #[derive(Debug)]
 pub(crate) struct Learner {
-    baseline: Baseline,
+    pub(crate) baseline: Baseline,
     /// Numbers of values by type, and first time, before the analysis.
     known: [u64; TYPES],
     since: Option<Timestamp>,
@@ -33,7 +33,7 @@ pub(crate) struct Learner {
     /// Open handshakes with servers without a name, and whether the server is still to be compared.
     unnamed: IdleMap<(SocketAddr, SocketAddr, u64), bool>,
     /// The values that the baseline lacked before the analysis.
-    learned: Baseline,
+    pub(crate) learned: Baseline,
 }
 
 impl Learner {
@@ -56,11 +56,6 @@ impl Learner {
         }
     }
 
-    /// The values that the baseline lacked before the analysis.
-    pub(crate) fn learned(&self) -> &Baseline {
-        &self.learned
-    }
-
     /// Adds what an earlier analysis learned, without a report.
     pub(crate) fn restore(&mut self, learned: &Baseline) {
         for (kind, value) in learned.values() {
@@ -72,10 +67,6 @@ impl Learner {
             self.baseline.add_time(ts);
             self.learned.add_time(ts);
         }
-    }
-
-    pub(crate) fn baseline(&self) -> &Baseline {
-        &self.baseline
     }
 
     /// Adds the counters of the learner to those of other findings.

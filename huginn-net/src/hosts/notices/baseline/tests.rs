@@ -5,7 +5,7 @@ use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind};
 use super::*;
 use crate::alert::Alert;
 use crate::hosts::observed::{Observed, Unnamed, authority};
-use crate::{CaptureReader, Finding, HuginnNet, Observers};
+use crate::{CaptureReader, Configure, Finding, HuginnNet, Observers};
 
 const HEADER: &str = r#"{"huginn_net_baseline":2,"first":null,"last":null}"#;
 
@@ -132,7 +132,7 @@ fn client_is_reported_of_hosts_that_the_baseline_had() {
     let other = [(BaselineType::Client, "192.0.2.2 8daaf6152771")];
     let mut learner = Learner::new(parsed(&other));
     assert_eq!(findings(&mut learner, &hellos), [""; 0]);
-    assert_eq!(learner.learned().len(), 2);
+    assert_eq!(learner.learned.len(), 2);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn names_certificates_and_user_agents_are_learned_without_a_report() {
         (BaselineType::UserAgent, "x/1"),
     ];
     assert_eq!(findings(&mut learner, &[("192.0.2.9:443", &values)]), [""; 0]);
-    assert_eq!(learner.baseline().len(), 3);
+    assert_eq!(learner.baseline.len(), 3);
     let tool = [(BaselineType::Tool, "Nmap SYN scan")];
     assert_eq!(
         findings(&mut learner, &[("192.0.2.9:443", &tool)]),
@@ -167,8 +167,8 @@ fn each_type_has_its_limit_and_its_counter() {
     let mut learner = Learner::new(baseline.clone());
     let values = [(BaselineType::UserAgent, "full"), (BaselineType::Issuer, "CN=Corp")];
     findings(&mut learner, &[("192.0.2.9:443", &values)]);
-    assert_eq!(learner.baseline().left_out_of(BaselineType::UserAgent), 4);
-    assert_eq!(learner.learned().len(), 1);
+    assert_eq!(learner.baseline.left_out_of(BaselineType::UserAgent), 4);
+    assert_eq!(learner.learned.len(), 1);
     baseline.join(&parsed(&[(BaselineType::UserAgent, "y"), (BaselineType::Issuer, "CN=Corp")]));
     assert_eq!((baseline.left_out(), baseline.contains(BaselineType::Issuer, "CN=Corp")), (4, true));
 }

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use huginn_net_core::{Event, Timestamp, TunnelPath};
+use huginn_net_core::{Timestamp, TunnelPath};
 use huginn_net_db::Label;
 
+use super::super::Seen;
 use super::open::OpenScan;
 use super::{Thresholds, is_at_most, is_percent};
 use crate::finding::{ScanRemark, ScanSegments, ScanTarget};
@@ -103,13 +104,8 @@ impl Client {
     }
 
     /// Adds the target of a segment.
-    pub(super) fn add<K>(
-        &mut self,
-        event: &Event<K>,
-        segments: ScanSegments,
-        tool: Option<&Arc<Label>>,
-        at: u64,
-    ) {
+    pub(super) fn add(&mut self, seen: &Seen<'_>, segments: ScanSegments, tool: Option<&Arc<Label>>) {
+        let (event, at) = (seen.event, seen.now.as_nanos());
         let since = at.saturating_sub(self.pruned_at);
         let is_full = self.targets.len() >= MAX_SCAN_TARGETS as usize && since >= SCAN_ANSWER_NANOS;
         if since >= SCAN_WINDOW_NANOS || is_full {

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, Timestamp};
+use huginn_net_core::{IdleLimits, Timestamp};
 use huginn_net_db::Label;
 
 use self::client::Client;
 use self::open::OpenScan;
 use super::by_proof::ByProof;
-use super::{ClientKey, NoticeSettings, client_of};
-use crate::finding::{ScanRemark, ScanSegments, TrafficNotice};
+use super::{ClientKey, NoticeSettings, Report, Seen};
+use crate::finding::{ScanRemark, ScanSegments};
 use crate::hosts::{Progress, StrayKind, Tools};
 use crate::limits::{MAX_SCAN_TARGETS, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS};
 
@@ -65,10 +65,6 @@ impl Thresholds {
 impl Scans {
     pub(super) fn new(settings: &NoticeSettings) -> Self {
         let NoticeSettings { scan_ports, scan_hosts, .. } = settings;
-        Self::with_thresholds(Thresholds { ports: scan_ports.get(), hosts: scan_hosts.get() }.times(1))
-    }
-
-    fn with_thresholds(thresholds: Thresholds) -> Self {
         let limits = IdleLimits {
             max_entries: MAX_SCAN_CLIENTS,
             // The longest time in which targets are counted, and the time after which scans are reported with their last numbers.
@@ -78,13 +74,13 @@ impl Scans {
             max_buffered_bytes: MAX_SCAN_BYTES,
         };
         Self {
-            clients: ByProof::new(&limits),
+            clients: ByProof::with_limits(&limits, Client::heap_bytes),
             due: VecDeque::new(),
             growing: Vec::new(),
             swept_at: 0,
             settled_at: 0,
             has_answers: false,
-            thresholds,
+            thresholds: Thresholds { ports: scan_ports.get(), hosts: scan_hosts.get() }.times(1),
         }
     }
 
@@ -92,37 +88,27 @@ impl Scans {
         self.clients.evicted()
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Self::with_thresholds(self.thresholds);
-    }
-
     /// Counts a SYN.
-    pub(super) fn on_syn<K>(
-        &mut self,
-        event: &Event<K>,
-        label: Option<&Arc<Label>>,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
+    pub(super) fn on_syn(&mut self, seen: &Seen<'_>, label: Option<&Arc<Label>>, report: Report<'_>) {
         let tool = label.filter(|label| Tools::names_tool(label));
-        self.on_target(event, ScanSegments::Syn, tool, now, report);
+        self.on_target(seen, ScanSegments::Syn, tool, report);
     }
 
     /// Counts a SYN, or a segment without connection.
-    fn on_target<K>(
+    fn on_target(
         &mut self,
-        event: &Event<K>,
+        seen: &Seen<'_>,
         segments: ScanSegments,
         tool: Option<&Arc<Label>>,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
+        report: Report<'_>,
     ) {
-        let (key, at) = (client_of(event), now.as_nanos());
+        let Seen { event, client: key, now, .. } = *seen;
+        let at = now.as_nanos();
         let new = || Client::new(at, event.flow.tunnel.clone());
         let Some((place, client)) = self.clients.touch_or_insert(key, now, false, new) else { return };
         let tunnel = &event.flow.tunnel;
         for scan in &mut client.scans {
-            if scan.grow(event, segments, tool, at) {
+            if scan.grow(seen, segments, tool) {
                 report(scan.report(key.0, tunnel.clone(), at));
             }
         }
@@ -130,13 +116,12 @@ impl Scans {
             client.is_growing = true;
             self.growing.push(key);
         }
-        client.add(event, segments, tool, at);
+        client.add(seen, segments, tool);
         if !client.is_due && client.len() >= self.thresholds.min() {
             client.is_due = true;
             self.due.push_back((at.saturating_add(SCAN_ANSWER_NANOS), key));
         }
-        let heap_bytes = client.heap_bytes();
-        self.clients.set_buffered_bytes(place, heap_bytes);
+        self.clients.measure(place);
         // Time may stand still.
         if self.due.len() > MAX_SCAN_CLIENTS
             && let Some(due) = self.due.pop_front()
@@ -146,40 +131,36 @@ impl Scans {
     }
 
     /// Counts a SYN+ACK.
-    pub(super) fn on_answer<K>(&mut self, event: &Event<K>, now: Timestamp) {
+    pub(super) fn on_answer(&mut self, seen: &Seen<'_>) {
         self.has_answers = true;
-        self.with_client(event, now, |client| client.accept(event.flow.server, false));
+        self.change(seen.client, seen.now, |client| client.accept(seen.server(), false));
     }
 
-    /// Takes what follows a SYN, or a segment without connection. `is_proven`: the client acknowledged the SYN+ACK.
-    pub(super) fn on_progress<K>(
-        &mut self,
-        event: &Event<K>,
-        step: Progress,
-        is_proven: bool,
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
-        let server = event.flow.server;
+    /// Takes what follows a SYN, or a segment without connection.
+    pub(super) fn on_progress(&mut self, seen: &Seen<'_>, step: Progress, report: Report<'_>) {
+        let Seen { event, client, now, is_proven } = *seen;
+        let (sender, server) = (event.flow.client, event.flow.server);
+        // The server, if it is known as a client.
+        let peer = (server.ip(), client.1);
         self.has_answers |= matches!(step, Progress::Refused | Progress::Continues { .. } | Progress::Data);
         match step {
             Progress::Stray(StrayKind::Reset) => {
-                self.with_peer(event, now, |client| client.refuse(event.flow.client, false));
+                self.change(peer, now, |peer| peer.refuse(sender, false));
             }
             Progress::Stray(kind) => {
-                self.with_peer(event, now, |client| client.on_answer_to_stray(event.flow.client));
+                self.change(peer, now, |peer| peer.on_answer_to_stray(sender));
                 if let Some(segments) = segments(kind) {
-                    self.on_target(event, segments, None, now, report);
+                    self.on_target(seen, segments, None, report);
                 }
             }
             Progress::Repeats | Progress::Login(_) => {}
-            Progress::Refused => self.with_client(event, now, |client| client.refuse(server, true)),
-            Progress::Data => self.with_client(event, now, |client| client.on_data(server)),
+            Progress::Refused => self.change(client, now, |client| client.refuse(server, true)),
+            Progress::Data => self.change(client, now, |client| client.on_data(server)),
             Progress::Continues { has_data } => {
                 if is_proven {
-                    self.clients.prove(client_of(event), now, Client::heap_bytes);
+                    self.clients.prove(client, now);
                 }
-                self.with_client(event, now, |client| {
+                self.change(client, now, |client| {
                     client.accept(server, true);
                     if has_data {
                         client.on_data(server);
@@ -188,29 +169,19 @@ impl Scans {
                     }
                 });
             }
-            Progress::Resets => self.with_client(event, now, |client| client.reset(server)),
+            Progress::Resets => self.change(client, now, |client| client.reset(server)),
         }
     }
 
-    /// Changes the client of an event, if it is known.
-    fn with_client<K>(&mut self, event: &Event<K>, now: Timestamp, change: impl FnOnce(&mut Client)) {
-        self.change(client_of(event), now, change);
-    }
-
-    /// Changes the server of an event, if it is known as a client.
-    fn with_peer<K>(&mut self, event: &Event<K>, now: Timestamp, change: impl FnOnce(&mut Client)) {
-        self.change((event.flow.server.ip(), event.flow.tunnel_key()), now, change);
-    }
-
+    /// Changes a client, if it is known.
     fn change(&mut self, key: ClientKey, now: Timestamp, change: impl FnOnce(&mut Client)) {
         let Some((place, client)) = self.clients.touch_mut(&key, now) else { return };
         change(client);
-        let heap_bytes = client.heap_bytes();
-        self.clients.set_buffered_bytes(place, heap_bytes);
+        self.clients.measure(place);
     }
 
     /// Evaluates the clients whose last servers had time to answer.
-    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut dyn FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_time(&mut self, now: Timestamp, report: Report<'_>) {
         while let Some(due) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
             self.due.pop_front();
             self.evaluate(due, now, report);
@@ -223,7 +194,7 @@ impl Scans {
     }
 
     /// Reports the last numbers of scans that grew since their last report, and have had no segment since `last`.
-    fn report_totals(&mut self, now: Timestamp, last: u64, report: &mut dyn FnMut(Event<TrafficNotice>)) {
+    fn report_totals(&mut self, now: Timestamp, last: u64, report: Report<'_>) {
         let settled_at = self.settled_at.max(now.as_nanos());
         let clients = &mut self.clients;
         self.growing.retain(|key| {
@@ -242,7 +213,7 @@ impl Scans {
     }
 
     /// Evaluates the clients that are left at the end of a capture, and reports the last numbers of scans.
-    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut dyn FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_end(&mut self, now: Timestamp, report: Report<'_>) {
         // No data follows any more.
         self.settled_at = u64::MAX;
         for due in std::mem::take(&mut self.due) {
@@ -253,12 +224,7 @@ impl Scans {
     }
 
     /// Evaluates a client that was due at a time.
-    fn evaluate(
-        &mut self,
-        (at, key): (u64, ClientKey),
-        now: Timestamp,
-        report: &mut dyn FnMut(Event<TrafficNotice>),
-    ) {
+    fn evaluate(&mut self, (at, key): (u64, ClientKey), now: Timestamp, report: Report<'_>) {
         // After a pause, the idle timeout of the client may be over.
         let at = at.min(now.as_nanos());
         let Some((place, client)) = self.clients.touch_mut(&key, Timestamp::from_nanos(at, 9)) else {
@@ -282,8 +248,7 @@ impl Scans {
             client.is_growing = true;
             self.growing.push(key);
         }
-        let heap_bytes = client.heap_bytes();
-        self.clients.set_buffered_bytes(place, heap_bytes);
+        self.clients.measure(place);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind, TunnelPath};
 use huginn_net_db::Label;
 
+use super::super::Seen;
 use super::client::{Group, Target};
 use super::{is_at_most, is_percent};
 use crate::finding::{ScanNotice, ScanRemark, ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind};
@@ -180,21 +181,20 @@ impl OpenScan {
     }
 
     /// Adds a segment. Returns whether the scan is to be reported again: at the next power of ten of targets.
-    pub(super) fn grow<K>(
+    pub(super) fn grow(
         &mut self,
-        event: &Event<K>,
+        seen: &Seen<'_>,
         segments: ScanSegments,
         tool: Option<&Arc<Label>>,
-        at: u64,
     ) -> bool {
-        let server = event.flow.server;
+        let (event, server) = (seen.event, seen.server());
         if !self.includes(server, segments) {
             return false;
         }
         self.targets.insert(server);
         self.syns = self.syns.saturating_add(1);
         self.last = LastSegment {
-            at,
+            at: seen.now.as_nanos(),
             ts: event.ts,
             packet_number: event.packet_number,
             client_port: event.flow.client.port(),
@@ -316,7 +316,7 @@ impl TargetSet {
     }
 
     fn has_more(&self) -> bool {
-        matches!(self, Self::Hosts(hosts) if hosts.has_more())
+        matches!(self, Self::Hosts(hosts) if hosts.has_more)
     }
 
     fn heap_bytes(&self) -> usize {
