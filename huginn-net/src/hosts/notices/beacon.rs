@@ -12,9 +12,7 @@ use super::service::service;
 use super::{ClientKey, Report, Seen};
 use crate::finding::{BeaconNotice, BeaconTarget, TrafficNoticeKind};
 use crate::hosts::RequestFacts;
-use crate::limits::{
-    BEACON_CONTACTS, MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, NOTICE_IDLE_SECS,
-};
+use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_NOTICE_PACKETS};
 
 /// Fewer contacts that make a beacon, and the maximum deviation of their intervals from the median, in thousandths of it. Contacts
 /// at random times fulfil one of these steps, or the one of [`BEACON_CONTACTS`], with a probability below 10^-10, whatever their rate.

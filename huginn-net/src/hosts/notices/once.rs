@@ -8,7 +8,6 @@ use super::by_proof::ByProof;
 use super::{ClientKey, Report, Seen};
 use crate::finding::{ContradictionNotice, TrafficNoticeKind};
 use crate::hosts::{HttpUpdate, RequestFacts, contradiction_of_head};
-use crate::limits::NOTICE_IDLE_SECS;
 
 /// Maximum number of findings that are remembered so that they are reported once: 6 MiB.
 const MAX_NOTICES_ONCE: usize = 1 << 16;
