@@ -34,55 +34,53 @@ pub struct FingerprintHeaders {
     names: Arc<[(FingerprintField, HeaderName)]>,
 }
 
-huginn_net_wire::table_enum! {
+huginn_net_wire::named! {
     /// A value of a [`ClientFingerprint`] that a header can have. The name of the header is the prefix and
     /// [`name`](Self::name).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum FingerprintField {
         /// `ja4`
-        Ja4: "ja4";
+        Ja4 = "ja4",
         /// `ja4-r`
-        Ja4R: "ja4-r";
+        Ja4R = "ja4-r",
         /// `ja4-o`
-        Ja4O: "ja4-o";
+        Ja4O = "ja4-o",
         /// `ja4-ro`
-        Ja4Ro: "ja4-ro";
+        Ja4Ro = "ja4-ro",
         /// `ja4-stable`
-        Ja4Stable: "ja4-stable";
+        Ja4Stable = "ja4-stable",
         /// `ja4-stable-r`
-        Ja4StableR: "ja4-stable-r";
+        Ja4StableR = "ja4-stable-r",
         /// `ja3`
-        Ja3: "ja3";
+        Ja3 = "ja3",
         /// `ja3-hash`
-        Ja3Hash: "ja3-hash";
+        Ja3Hash = "ja3-hash",
         /// `key-shares`: see [`TlsFingerprint::key_shares`](crate::TlsFingerprint::key_shares).
-        KeyShares: "key-shares";
+        KeyShares = "key-shares",
         /// `ech`: see [`TlsFingerprint::ech`](crate::TlsFingerprint::ech).
-        Ech: "ech";
+        Ech = "ech",
         /// `quic`: the QUIC fingerprint.
-        Quic: "quic";
+        Quic = "quic",
         /// `akamai`
-        Akamai: "akamai";
+        Akamai = "akamai",
         /// `akamai-hash`
-        AkamaiHash: "akamai-hash";
+        AkamaiHash = "akamai-hash",
         /// `header-order`
-        HeaderOrder: "header-order";
+        HeaderOrder = "header-order",
         /// `http-sig`: p0f's signature of the request.
-        HttpSig: "http-sig";
+        HttpSig = "http-sig",
         /// `tcp-sig`: p0f's signature of the SYN.
-        TcpSig: "tcp-sig";
+        TcpSig = "tcp-sig",
         /// `tcp-system`
-        TcpSystem: "tcp-system";
+        TcpSystem = "tcp-system",
         /// `client-name`: see [`ClientFingerprint::client_name`].
-        ClientName: "client-name";
+        ClientName = "client-name",
         /// `verdict`: `consistent`, `imitation`, `proxy`, `unexplained` or `unknown`.
-        Verdict: "verdict";
+        Verdict = "verdict",
         /// `verdict-reasons`
-        VerdictReasons: "verdict-reasons";
+        VerdictReasons = "verdict-reasons",
     }
-    /// The name of the header behind the prefix.
-    pub fn name -> &'static str = 0;
 }
 
 impl FingerprintField {

@@ -1,7 +1,5 @@
 //! Errors of the parsers.
 
-use std::fmt;
-
 use huginn_net_core::Truncated;
 
 use crate::limits::{
@@ -70,44 +68,36 @@ pub enum SshError {
     },
 }
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// A field of an SSH_MSG_KEXINIT (RFC 4253, section 7.1).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum SshField {
         /// The message number.
-        MessageNumber: "message number";
+        MessageNumber = "message number",
         /// `cookie`.
-        Cookie: "cookie";
+        Cookie = "cookie",
         /// `kex_algorithms`.
-        KexAlgorithms: "kex_algorithms";
+        KexAlgorithms = "kex_algorithms",
         /// `server_host_key_algorithms`.
-        ServerHostKeyAlgorithms: "server_host_key_algorithms";
+        ServerHostKeyAlgorithms = "server_host_key_algorithms",
         /// `encryption_algorithms_client_to_server`.
-        EncryptionClientToServer: "encryption_algorithms_client_to_server";
+        EncryptionClientToServer = "encryption_algorithms_client_to_server",
         /// `encryption_algorithms_server_to_client`.
-        EncryptionServerToClient: "encryption_algorithms_server_to_client";
+        EncryptionServerToClient = "encryption_algorithms_server_to_client",
         /// `mac_algorithms_client_to_server`.
-        MacClientToServer: "mac_algorithms_client_to_server";
+        MacClientToServer = "mac_algorithms_client_to_server",
         /// `mac_algorithms_server_to_client`.
-        MacServerToClient: "mac_algorithms_server_to_client";
+        MacServerToClient = "mac_algorithms_server_to_client",
         /// `compression_algorithms_client_to_server`.
-        CompressionClientToServer: "compression_algorithms_client_to_server";
+        CompressionClientToServer = "compression_algorithms_client_to_server",
         /// `compression_algorithms_server_to_client`.
-        CompressionServerToClient: "compression_algorithms_server_to_client";
+        CompressionServerToClient = "compression_algorithms_server_to_client",
         /// `languages_client_to_server`.
-        LanguagesClientToServer: "languages_client_to_server";
+        LanguagesClientToServer = "languages_client_to_server",
         /// `languages_server_to_client`.
-        LanguagesServerToClient: "languages_server_to_client";
+        LanguagesServerToClient = "languages_server_to_client",
         /// `first_kex_packet_follows`.
-        FirstKexPacketFollows: "first_kex_packet_follows";
-    }
-    /// Returns the name of the field in RFC 4253.
-    pub fn name -> &'static str = 0;
-}
-
-impl fmt::Display for SshField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        FirstKexPacketFollows = "first_kex_packet_follows",
     }
 }

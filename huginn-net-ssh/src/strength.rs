@@ -26,38 +26,36 @@ pub struct WeakMethod {
     pub source: &'static str,
 }
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// The worst weakness of a method.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum MethodWeakness {
         /// `none` as a cipher: no encryption.
-        NoEncryption: "no_encryption";
+        NoEncryption = "no_encryption",
         /// `none` as a MAC: no protection against changes.
-        NoMac: "no_mac";
+        NoMac = "no_mac",
         /// DES, with a key of 56 bits.
-        Des: "des";
+        Des = "des",
         /// RC4.
-        Rc4: "rc4";
+        Rc4 = "rc4",
         /// A Diffie-Hellman group or an RSA key of 1024 bits for the key exchange.
-        ShortPrime: "short_prime";
+        ShortPrime = "short_prime",
         /// DSA, whose keys in SSH have 1024 bits, with SHA-1.
-        Dss: "dss";
+        Dss = "dss",
         /// A cipher with blocks of 64 bits: an attacker who sees much traffic can decrypt parts.
-        ShortBlock: "short_block";
+        ShortBlock = "short_block",
         /// A MAC with MD5.
-        Md5: "md5";
+        Md5 = "md5",
         /// Key exchange with SHA-1.
-        Sha1KeyExchange: "sha1_key_exchange";
+        Sha1KeyExchange = "sha1_key_exchange",
         /// RSA signatures with SHA-1.
-        Sha1Signature: "sha1_signature";
+        Sha1Signature = "sha1_signature",
         /// A MAC that is cut to 96 bits.
-        ShortMac: "short_mac";
+        ShortMac = "short_mac",
         /// A cipher in CBC mode: parts of the plaintext can be recovered.
-        Cbc: "cbc";
+        Cbc = "cbc",
     }
-    /// The name, such as `rc4`.
-    pub fn name -> &'static str = 0;
 }
 
 impl MethodWeakness {

@@ -131,27 +131,25 @@ pub const fn deprecated_by(version: Version) -> Option<&'static str> {
     }
 }
 
-huginn_net_wire::table_enum! {
+huginn_net_wire::named! {
     /// A weakness of a cipher suite.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum SuiteWeakness {
         /// No encryption: RFC 9325, section 4.1, forbids it. TLS 1.3 has such suites, too (RFC 9150).
-        NullEncryption: "NULL";
+        NullEncryption = "NULL",
         /// Nobody is authenticated: RFC 5246, appendix F.1.1.1.
-        Anonymous: "anonymous";
+        Anonymous = "anonymous",
         /// Keys of 40 or 56 bits for export: RFC 9325, section 4.1, forbids less than 112 bits.
-        Export: "EXPORT";
+        Export = "EXPORT",
         /// DES, with a key of 56 bits: removed by RFC 5469.
-        Des: "DES";
+        Des = "DES",
         /// RC4: forbidden by RFC 7465.
-        Rc4: "RC4";
+        Rc4 = "RC4",
         /// 3DES, with blocks of 64 bits: an attacker who sees much traffic can decrypt parts (CVE-2016-2183). NIST SP 800-131A, revision
         /// 2, disallows it after 2023.
-        TripleDes: "3DES";
+        TripleDes = "3DES",
     }
-    /// The name, such as `RC4`.
-    pub fn name -> &'static str = 0;
 }
 
 impl SuiteWeakness {

@@ -1,6 +1,7 @@
 //! Enums whose variants have a name each.
 
-/// Declares enums with a row for each variant: its name, which [`Display`](std::fmt::Display) writes.
+/// Declares an enum by a table of names, with [`table_enum!`](crate::table_enum): `name()`, `NAMES`, `from_name()`, and
+/// [`Display`](std::fmt::Display), which writes the name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! named {
@@ -10,25 +11,19 @@ macro_rules! named {
             $($(#[$doc:meta])* $variant:ident = $name:literal,)+
         }
     )+) => {$(
-        $(#[$meta])*
-        $vis enum $type {
-            $($(#[$doc])* #[doc = ""] #[doc = concat!("Its name is `", $name, "`.")] $variant,)+
+        $crate::table_enum! {
+            $(#[$meta])*
+            $vis enum $type {
+                $($(#[$doc])* #[doc = ""] #[doc = concat!("Its name is `", $name, "`.")] $variant: $name;)+
+            }
+            /// The name.
+            $vis fn name -> &'static str = 0;
         }
 
         #[allow(dead_code, reason = "not every enum needs all of its functions")]
         impl $type {
-            /// All values, in the order of their declaration.
-            $vis const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
-
-            /// The names, in the same order.
-            $vis const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
-
-            /// The name.
-            $vis const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
+            /// The names, in the order of [`ALL`](Self::ALL).
+            $vis const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
 
             /// The value with this [name](Self::name).
             $vis fn from_name(name: &str) -> Option<Self> {

@@ -47,24 +47,22 @@ impl NamingDatabases {
     }
 }
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// What a column or field has.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum ClientValueKind {
         /// JA4.
-        Ja4: "ja4";
+        Ja4 = "ja4",
         /// The MD5 of JA3.
-        Ja3: "ja3";
+        Ja3 = "ja3",
         /// HASSH of an SSH client.
-        Hassh: "hassh";
+        Hassh = "hassh",
         /// The MD5 of Akamai's fingerprint of an HTTP/2 client.
-        Akamai: "akamai";
+        Akamai = "akamai",
         /// JA4 or one of the MD5, which is then looked up as JA3, HASSH and Akamai's.
-        Any: "any";
+        Any = "any",
     }
-    /// The name, which [`FromStr`] reads.
-    pub fn name -> &'static str = 0;
 }
 
 /// A text that is not a kind of fingerprint.

@@ -37,22 +37,20 @@ huginn_net_wire::table_enum! {
     pub(super) fn or_imitation -> &'static str = 2;
 }
 
-huginn_net_wire::table_enum! {
+huginn_net_wire::named! {
     /// A field of a ClientHello that JA4 and JA3 ignore, and that has the same form in all versions of a browser.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum HelloField {
         /// The places of GREASE values (RFC 8701), and the contents of GREASE extensions.
-        Grease: "grease";
+        Grease = "grease",
         /// The protocols of application_settings (draft-vvv-tls-alps).
-        Alps: "alps";
+        Alps = "alps",
         /// The algorithms of compress_certificate (RFC 8879).
-        CompressCertificate: "compress_certificate";
+        CompressCertificate = "compress_certificate",
         /// The length of the encrypted inner hello (RFC 9849, section 5), in GREASE ECH, too.
-        EchPayloadLength: "ech.payload_length";
+        EchPayloadLength = "ech.payload_length",
     }
-    /// The name of the field in events.
-    pub fn name -> &'static str = 0;
 }
 
 impl ImitatedBrowser {
@@ -86,19 +84,6 @@ impl ImitatedBrowser {
 }
 
 impl fmt::Display for ImitatedBrowser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl HelloField {
-    /// The field with this [name](Self::name).
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| field.name() == name)
-    }
-}
-
-impl fmt::Display for HelloField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

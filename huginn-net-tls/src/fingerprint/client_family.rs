@@ -1,13 +1,11 @@
 //! Identifies TLS libraries by the structure of their ClientHello.
 
-use std::fmt;
-
 use smallvec::SmallVec;
 
 use crate::hello::{ClientHello, extension_type, is_grease};
 use crate::limits::{INLINE_CIPHER_SUITES, INLINE_EXTENSIONS};
 
-huginn_net_wire::table_enum! {
+huginn_net_wire::named! {
     /// A TLS library, or a program with its own TLS settings, identified by the structure of its ClientHello.
     ///
     /// Based on observed hellos of known programs; other hellos have no family. Any client can imitate such a hello.
@@ -15,50 +13,37 @@ huginn_net_wire::table_enum! {
     #[non_exhaustive]
     pub enum ClientFamily {
         /// Apple's Secure Transport and its successors, in macOS and iOS.
-        Apple: "Apple";
+        Apple = "Apple",
         /// Microsoft's Schannel, in Windows.
-        Schannel: "Schannel";
+        Schannel = "Schannel",
         /// Chromium and browsers based on it.
-        Chromium: "Chromium";
+        Chromium = "Chromium",
         /// Firefox and other programs with Mozilla's network library.
-        Firefox: "Firefox";
+        Firefox = "Firefox",
         /// Botan.
-        Botan: "Botan";
+        Botan = "Botan",
         /// BoringSSL in other programs than Chromium.
-        BoringSsl: "BoringSSL";
+        BoringSsl = "BoringSSL",
         /// GnuTLS.
-        GnuTls: "GnuTLS";
+        GnuTls = "GnuTLS",
         /// `crypto/tls` of Go's standard library.
-        Go: "Go crypto/tls";
+        Go = "Go crypto/tls",
         /// JSSE, the TLS implementation of Java.
-        Jsse: "JSSE";
+        Jsse = "JSSE",
         /// mbed TLS.
-        MbedTls: "mbed TLS";
+        MbedTls = "mbed TLS",
         /// OpenSSL.
-        OpenSsl: "OpenSSL";
+        OpenSsl = "OpenSSL",
         /// rustls.
-        Rustls: "rustls";
+        Rustls = "rustls",
         /// s2n-tls.
-        S2n: "s2n-tls";
+        S2n = "s2n-tls",
         /// wolfSSL.
-        WolfSsl: "wolfSSL";
-    }
-    /// The name, such as `OpenSSL`.
-    pub fn name -> &'static str = 0;
-}
-
-impl ClientFamily {
-    /// The family with this [name](Self::name).
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|family| family.name() == name)
+        WolfSsl = "wolfSSL",
     }
 }
 
-impl fmt::Display for ClientFamily {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+impl ClientFamily {}
 
 /// application_settings (draft-vvv-tls-alps), with its older and its newer number: only Chromium offers it.
 const APPLICATION_SETTINGS: [u16; 2] = [17513, 17613];

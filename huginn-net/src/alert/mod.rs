@@ -13,25 +13,17 @@ use crate::addresses::is_public;
 use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNoticeKind};
 use crate::{Event, Finding};
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// How much an alert matters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum Severity {
         /// Often harmless: a reader who looks for something else may need it.
-        Low: "low";
+        Low = "low",
         /// Worth a look.
-        Medium: "medium";
+        Medium = "medium",
         /// Worth a look now.
-        High: "high";
-    }
-    /// The name: `low`, `medium` or `high`.
-    pub fn name -> &'static str = 0;
-}
-
-impl Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        High = "high",
     }
 }
 

@@ -52,42 +52,40 @@ impl Display for Match {
     }
 }
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// What a value of a list is compared with.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum IndicatorType {
         /// JA4 of a ClientHello.
-        Ja4: "ja4";
+        Ja4 = "ja4",
         /// JA4 without the extensions of a resumed session.
-        Ja4Stable: "ja4_stable";
+        Ja4Stable = "ja4_stable",
         /// A JA4 with its values: `ja4_r` or `ja4_stable_r`.
-        Ja4Raw: "ja4_r";
+        Ja4Raw = "ja4_r",
         /// The MD5 of a JA3.
-        Ja3: "ja3_hash";
+        Ja3 = "ja3_hash",
         /// The MD5 of a JA3S.
-        Ja3s: "ja3s_hash";
+        Ja3s = "ja3s_hash",
         /// HASSH of an SSH client.
-        Hassh: "hassh";
+        Hassh = "hassh",
         /// HASSHServer of an SSH server.
-        HasshServer: "hassh_server";
+        HasshServer = "hassh_server",
         /// The MD5 of an Akamai HTTP/2 fingerprint.
-        Akamai: "akamai_hash";
+        Akamai = "akamai_hash",
         /// A raw p0f signature of a SYN or SYN+ACK, at any distance.
-        Signature: "sig";
+        Signature = "sig",
         /// A server name of TLS or QUIC, or a Host header.
-        Host: "host";
+        Host = "host",
         /// SHA-256 of a certificate.
-        CertificateSha256: "certificate_sha256";
+        CertificateSha256 = "certificate_sha256",
         /// SHA-1 of a certificate.
-        CertificateSha1: "certificate_sha1";
+        CertificateSha1 = "certificate_sha1",
         /// An address, network, or address with port, of client or server.
-        Address: "ip";
+        Address = "ip",
         /// A User-Agent header.
-        UserAgent: "user_agent";
+        UserAgent = "user_agent",
     }
-    /// The name in events.
-    pub fn name -> &'static str = 0;
 }
 
 impl IndicatorType {

@@ -88,28 +88,26 @@ pub struct EventRecord<'a> {
     pub cut: Vec<Text<'a>>,
 }
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// What events are about: a protocol, connections, the host of an address, or what deserves a look.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum EventGroup {
         /// Handshakes of TCP.
-        Tcp: "TCP";
+        Tcp = "TCP",
         /// Heads of HTTP.
-        Http: "HTTP";
+        Http = "HTTP",
         /// TLS, over TCP, QUIC and DTLS.
-        Tls: "TLS";
+        Tls = "TLS",
         /// SSH.
-        Ssh: "SSH";
+        Ssh = "SSH",
         /// Whole connections.
-        Connections: "connections";
+        Connections = "connections",
         /// The hosts behind an address.
-        Hosts: "hosts";
+        Hosts = "hosts",
         /// What deserves a look.
-        Alerts: "alerts";
+        Alerts = "alerts",
     }
-    /// The name of the group, as a heading.
-    pub fn name -> &'static str = 0;
 }
 
 /// Declares the kinds of events: the fields of each, its name, its title and its group.

@@ -20,25 +20,24 @@ const SHARED: [&str; 2] = ["huginn.file", "huginn.exchange"];
 /// Columns of ours that a row of several events does not have.
 const OF_ONE_EVENT: [&str; 3] = ["huginn.v", "huginn.event", "huginn.subject"];
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// Zeek's types of values.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum ZeekType {
-        Time: "time";
-        Interval: "interval";
-        String: "string";
-        Enum: "enum";
-        Addr: "addr";
-        Port: "port";
-        Count: "count";
-        Double: "double";
-        Bool: "bool";
-        Strings: "vector[string]";
-        Counts: "vector[count]";
-        Doubles: "vector[double]";
-        Enums: "set[enum]";
+        Time = "time",
+        Interval = "interval",
+        String = "string",
+        Enum = "enum",
+        Addr = "addr",
+        Port = "port",
+        Count = "count",
+        Double = "double",
+        Bool = "bool",
+        Strings = "vector[string]",
+        Counts = "vector[count]",
+        Doubles = "vector[double]",
+        Enums = "set[enum]",
     }
-    pub(super) fn name -> &'static str = 0;
 }
 
 impl ZeekType {

@@ -43,27 +43,25 @@ use crate::{Event, Finding};
 /// Maximum memory of the rows of open connections, in bytes: 60,000 connections with a hello.
 const MAX_OPEN_ZEEK_BYTES: usize = 64 << 20;
 
-huginn_net_core::table_enum! {
+huginn_net_core::named! {
     /// A log of Zeek, or ours.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ZeekLog {
         /// Connections.
-        Conn: "conn";
+        Conn = "conn",
         /// TLS and DTLS: hellos, handshakes and certificates.
-        Ssl: "ssl";
+        Ssl = "ssl",
         /// Requests and responses.
-        Http: "http";
+        Http = "http",
         /// Clients, servers and handshakes of SSH.
-        Ssh: "ssh";
+        Ssh = "ssh",
         /// Software and systems of hosts.
-        Software: "software";
+        Software = "software",
         /// Alerts.
-        Notice: "notice";
+        Notice = "notice",
         /// Events that Zeek does not have.
-        Huginn: "huginn";
+        Huginn = "huginn",
     }
-    /// The name of the log, and of its file without `.log`.
-    pub fn name -> &'static str = 0;
 }
 
 impl ZeekLog {
