@@ -25,7 +25,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use huginn_net::hosts::Hosts;
-use huginn_net::{Database, Finding, HuginnNet};
+use huginn_net::{Database, HuginnNet, Observation};
 use huginn_net_core::{Builder, Event, Protocol, Report};
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp};
 use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
@@ -72,7 +72,7 @@ fn main() {
         AT_LEAST,
     );
     row("TLS, a ClientHello in every packet", &hellos, HuginnNetTls::builder(), |()| {}, &mut tls);
-    let all = |event| _ = black_box::<Event<Finding>>(event);
+    let all = |event| _ = black_box::<Event<Observation>>(event);
     row("all protocols, pages", &of(&PAGES), HuginnNet::builder(), Hosts::clear, all);
     row("all protocols, short connections", &of(&ALL_PROTOCOLS), HuginnNet::builder(), Hosts::clear, all);
 }

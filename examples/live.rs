@@ -7,7 +7,7 @@ use std::error::Error;
 use std::thread;
 use std::time::Duration;
 
-use huginn_net::{Event, Finding, HuginnNet};
+use huginn_net::{Event, HuginnNet, Observation};
 use huginn_net_live::{LiveOptions, LiveSource};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,8 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         stopper.stop();
     });
     let counters = HuginnNet::builder().build().analyze(source, &mut |event: Event| {
-        if let Finding::Tcp(finding) = &event.kind {
-            let system = finding.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+        if let Observation::Tcp(observation) = &event.kind {
+            let system = observation.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
             println!("{} {} {system}", event.ts, event.subject_addr());
         }
     })?;

@@ -7,7 +7,7 @@ use huginn_net::core::{
     Analyzer, Either, Event, Probe, StreamData, StreamObserver, StreamParser, StreamStart,
 };
 use huginn_net::record::{CustomEventRecord, JsonEvent};
-use huginn_net::{CaptureReader, Finding, Observers, Side};
+use huginn_net::{CaptureReader, Observation, Observers, Side};
 
 /// Reads the greeting of FTP servers: the first data of the server.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let capture = std::env::args().nth(1).ok_or("usage: own_protocol CAPTURE")?;
     let mut analyzer =
         Analyzer::builder_with((Observers::default(), StreamObserver::<Ftp>::default())).build();
-    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event<Either<Finding, Greeting>>| {
+    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event<Either<Observation, Greeting>>| {
         match event.split() {
             Either::First(event) => println!("{}", JsonEvent { event: &event, file: None }),
             Either::Second(event) => {

@@ -2,7 +2,7 @@
 
 use huginn_net::record::{EVENT_NAMES, ValueVisitor};
 use huginn_net::tls::Version;
-use huginn_net::{Event, Finding};
+use huginn_net::{Event, Observation};
 
 use crate::row::Row;
 
@@ -43,9 +43,9 @@ pub(crate) static DERIVED: [DerivedColumn; 3] = [
 
 fn tls_version(event: &Event) -> Option<Version> {
     match &event.kind {
-        Finding::TlsClient(finding) => Some(finding.client.hello.version()),
-        Finding::TlsServer(finding) => Some(finding.server.hello.version()),
-        Finding::Connection(connection) => connection.tls_version,
+        Observation::TlsClient(observation) => Some(observation.client.hello.version()),
+        Observation::TlsServer(observation) => Some(observation.server.hello.version()),
+        Observation::Connection(connection) => connection.tls_version,
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::core::{AnalysisError, Analyzer, Event, Route, Source};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord};
 use huginn_net::observers::WithoutHosts;
-use huginn_net::{Finding, Timestamp};
+use huginn_net::{Observation, Timestamp};
 
 use crate::batches::{Batches, BuildBatch, Rows, WAITING_BATCHES};
 use crate::column::UTC;
@@ -94,7 +94,7 @@ impl HostRecordRows<'_> {
     {
         self.0.builder.position = 0;
         let mut flow = ControlFlow::Continue(());
-        analyzer.analyze(source, &mut |event: Event<Route<Finding, HostUpdate>>| {
+        analyzer.analyze(source, &mut |event: Event<Route<Observation, HostUpdate>>| {
             if let Route::Update(update) = event.into_route() {
                 flow = self.0.append(|records| records.append(&update, file));
             }

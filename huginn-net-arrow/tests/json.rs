@@ -17,7 +17,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use huginn_net::hosts::{Baseline, NoticeSettings};
+use huginn_net::hosts::{Baseline, FindingSettings};
 use huginn_net::record::JsonEvent;
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observers};
@@ -186,7 +186,7 @@ fn rows_equal_json() {
     let lists = WatchListHandle::new(lists);
     let of = |number| NonZeroU32::new(number).unwrap();
     // Thresholds that short captures reach.
-    let notices = NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
+    let findings = FindingSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
     let time = "2026-11-21T10:59:59Z";
     let header = format!(r#"{{"huginn_net_baseline":2,"first":"{time}","last":"{time}"}}"#);
     let baseline = Baseline::parse("known.jsonl", header.as_bytes()).unwrap();
@@ -203,7 +203,7 @@ fn rows_equal_json() {
         let observers = Observers::new(Database::builtin())
             .connections(true)
             .handshakes(true)
-            .notices(Some(notices))
+            .findings(Some(findings))
             .baseline(Some(baseline.clone()))
             .watch_lists(lists.clone());
         let mut builder = EventBatchBuilder::new();

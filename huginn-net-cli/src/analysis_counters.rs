@@ -1,7 +1,7 @@
 //! Counters of an analysis.
 
 use huginn_net::core::Tally;
-use huginn_net::hosts::{HostCounters, Hosts, NoticeCounters};
+use huginn_net::hosts::{FindingCounters, HostCounters, Hosts};
 use huginn_net::observers::ProtocolCounters;
 use huginn_net::{Counters, HuginnNet};
 use serde::Serialize;
@@ -18,14 +18,14 @@ pub(crate) struct AnalysisCounters {
     /// Counters of the host table.
     pub(crate) hosts: HostCounters,
     /// Counters of findings.
-    pub(crate) findings: NoticeCounters,
+    pub(crate) findings: FindingCounters,
 }
 
 impl AnalysisCounters {
     /// Joins counters; those of suppressed events are in the protocols and in the host table.
     pub(crate) fn new(engine: Counters, mut protocols: ProtocolCounters, hosts: &Hosts) -> Self {
         protocols.events_suppressed.add(&hosts.events_suppressed());
-        Self { engine, protocols, hosts: hosts.counters(), findings: hosts.notices() }
+        Self { engine, protocols, hosts: hosts.counters(), findings: hosts.findings() }
     }
 
     pub(crate) fn from_analyzer(analyzer: &HuginnNet) -> Self {

@@ -11,14 +11,14 @@
 //! [`Configure::profiles`] a profile of each host.
 //!
 //! ```
-//! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
+//! use huginn_net::{CaptureReader, Event, Observation, HuginnNet};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 //! let mut analyzer = HuginnNet::builder().build();
 //! let mut events: Vec<Event> = Vec::new();
 //! let counters = analyzer.analyze(CaptureReader::open(path)?, &mut events)?;
 //! assert_eq!(counters.events, events.len() as u64);
-//! assert!(matches!(&events[0].kind, Finding::Tcp(syn) if syn.label().is_some_and(|label| &*label.name == "Linux")));
+//! assert!(matches!(&events[0].kind, Observation::Tcp(syn) if syn.label().is_some_and(|label| &*label.name == "Linux")));
 //! # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
 //! ```
 //!
@@ -41,16 +41,16 @@ mod event_limits;
 #[cfg(feature = "tokio")]
 mod event_stream;
 pub mod explain;
-pub mod finding;
 mod header_text;
 pub mod hosts;
 mod json;
 mod limits;
+pub mod observation;
 pub mod observers;
 pub mod p0f;
 mod p0f_flow;
 mod parse_time;
-mod parser_findings;
+mod parser_events;
 pub mod record;
 mod scope;
 pub mod select;
@@ -62,7 +62,6 @@ pub mod watch;
 
 #[cfg(feature = "tokio")]
 pub use event_stream::EventStream;
-pub use finding::{Event, Finding};
 /// Capture files: pcap and pcapng, plain or compressed.
 #[cfg(feature = "capture")]
 pub use huginn_net_capture as capture;
@@ -87,6 +86,7 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
+pub use observation::{Event, Observation};
 pub use observers::{Configure, Observers};
 pub use scope::Scope;
 

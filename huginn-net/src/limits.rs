@@ -96,10 +96,10 @@ pub(crate) const MAX_SERVERS: usize = 1 << 14;
 pub(crate) const MAX_BROWSER_CLIENTS: usize = 1 << 16;
 
 /// Time after which a client without connections is forgotten, in seconds: 26 hours, so that a daily contact is not.
-pub(crate) const NOTICE_IDLE_SECS: u64 = 93_600;
+pub(crate) const FINDING_IDLE_SECS: u64 = 93_600;
 
 /// Maximum number of packets that a finding names as its evidence.
-pub(crate) const MAX_NOTICE_PACKETS: usize = 8;
+pub(crate) const MAX_FINDING_PACKETS: usize = 8;
 
 /// Maximum number of values of a type whose values may be long: SYN signatures, HTTP/2 fingerprints, issuers, User-Agents. Four types:
 /// 40 MiB, if all are as long as possible.

@@ -12,7 +12,7 @@
 mod peak;
 
 use huginn_net::hosts::{HostCounters, HostProfile};
-use huginn_net::{Configure, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
+use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Observation, Observers, Timestamp};
 
 use peak::peak;
 
@@ -63,7 +63,8 @@ fn send_requests(profiles: bool) -> (u64, u64) {
     const HOSTS: u32 = 10_000;
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
     let mut requests_seen = 0;
-    let mut sink = |event: Event| requests_seen += u32::from(matches!(event.kind, Finding::HttpRequest(_)));
+    let mut sink =
+        |event: Event| requests_seen += u32::from(matches!(event.kind, Observation::HttpRequest(_)));
     let (mut syn, mut packet) = (SYN.to_vec(), requests());
     // The requests belong to a connection of their own.
     packet[20] = 0xdd;

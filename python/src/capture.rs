@@ -12,7 +12,7 @@ use std::time::Duration;
 use arrow_schema::SchemaRef;
 use huginn_net::core::{Analyzer, CancelToken, Filter};
 use huginn_net::decrypt::{KeyLogReader, KeyLogSummary, Secrets};
-use huginn_net::hosts::{HostLimits, JsonHost, NoticeSettings};
+use huginn_net::hosts::{HostLimits, JsonHost, FindingSettings};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, needs_handshakes};
 use huginn_net::watch::{WatchListHandle, WatchLists};
@@ -195,7 +195,7 @@ impl Options {
         let handshakes = has_certificates
             || self.events.is_empty()
             || self.events.iter().any(|event| needs_handshakes(event));
-        let notices = (self.findings && writes("finding")).then(NoticeSettings::default);
+        let findings = (self.findings && writes("finding")).then(FindingSettings::default);
         let observers = Observers::new(Arc::clone(&self.database))
             .tcp(has("tcp"))
             .http(has("http"))
@@ -203,7 +203,7 @@ impl Options {
             .ssh(has("ssh"))
             .connections(self.connections)
             .handshakes(handshakes)
-            .notices(notices)
+            .findings(findings)
             .secrets(Some(self.secrets.clone()))
             .profiles(profiles);
         let observers = match &self.lists {

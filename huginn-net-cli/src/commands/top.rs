@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use huginn_net::hosts::HostCounters;
-use huginn_net::{Counters, Event, Finding, HuginnNet};
+use huginn_net::{Counters, Event, HuginnNet, Observation};
 
 use crate::args::TopArguments;
 use crate::failure::Failure;
@@ -93,7 +93,7 @@ impl Visitor for ToFeed<'_> {
         self.feed.set_capture(capture.index, capture.name.as_deref());
         let add = |event: &Event| {
             if self.selected.contains(event, capture.name.as_deref(), None) {
-                if matches!(event.kind, Finding::Match(_)) {
+                if matches!(event.kind, Observation::Match(_)) {
                     self.has_hit.store(true, Ordering::Relaxed);
                 }
                 self.feed.add(event);

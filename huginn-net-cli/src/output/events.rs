@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use huginn_net::core::TextSink;
-use huginn_net::{AnalysisError, Event, Finding, HuginnNet, Source, Timestamp};
+use huginn_net::{AnalysisError, Event, HuginnNet, Observation, Source, Timestamp};
 
 #[cfg(feature = "parquet")]
 use super::BatchWriter;
@@ -78,7 +78,7 @@ impl EventOutput {
     ) -> Result<(), AnalysisError<S::Error>> {
         let Self { form, selected, file, outcome, has_hit } = self;
         let note_hit = |event: &Event, is_selected: &dyn Fn() -> bool| {
-            if matches!(event.kind, Finding::Match(_)) && is_selected() {
+            if matches!(event.kind, Observation::Match(_)) && is_selected() {
                 has_hit.store(true, Ordering::Relaxed);
             }
         };

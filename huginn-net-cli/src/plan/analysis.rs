@@ -13,7 +13,7 @@ use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed, Replaceable};
 use huginn_net::decrypt::Secrets;
-use huginn_net::hosts::NoticeSettings;
+use huginn_net::hosts::FindingSettings;
 use huginn_net::observers::EventLimits;
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Database, Filter, HuginnNet, Observers, Scope};
@@ -131,11 +131,11 @@ impl AnalysisPlan {
             }
         };
         let has_certificates = watch.as_ref().is_some_and(|files| files.handle.get().has_certificates());
-        let notices = args.findings.then(|| notice_settings(*thresholds));
+        let findings = args.findings.then(|| finding_settings(*thresholds));
         let known = known_alerts(known)?;
         let plan = self.configure(|builder| {
             let handshakes = handshakes || has_certificates;
-            builder.connections(args.connections).handshakes(handshakes).notices(notices).known(known)
+            builder.connections(args.connections).handshakes(handshakes).findings(findings).known(known)
         });
         let handle = watch.as_ref().map(|files| files.handle.clone());
         let plan = plan.configure(|builder| match handle {
@@ -305,10 +305,10 @@ fn known_alerts(paths: &[PathBuf]) -> Result<Option<Arc<KnownAlerts>>, Failure> 
     Ok(known.map(Arc::new))
 }
 
-fn notice_settings(args: ThresholdArguments) -> NoticeSettings {
-    let default = NoticeSettings::default();
+fn finding_settings(args: ThresholdArguments) -> FindingSettings {
+    let default = FindingSettings::default();
     let or = |number: Option<u32>, default| number.and_then(NonZeroU32::new).unwrap_or(default);
-    NoticeSettings {
+    FindingSettings {
         scan_ports: or(args.scan_ports, default.scan_ports),
         scan_hosts: or(args.scan_hosts, default.scan_hosts),
         beacon_contacts: or(args.beacon_count, default.beacon_contacts),

@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use huginn_net::finding::BaselineType;
 use huginn_net::hosts::{Baseline, Hosts};
+use huginn_net::observation::BaselineType;
 
 use crate::args::BaselineArguments;
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::clients::NamingDatabases;
 use huginn_net::explain::Fingerprint;
-use huginn_net::hosts::{HostLimits, NoticeSettings};
+use huginn_net::hosts::{FindingSettings, HostLimits};
 use huginn_net::observers::EventLimits;
 use huginn_net::{Configure, HuginnNet};
 
@@ -102,9 +102,9 @@ impl HostsPlan {
         let output = DocumentPlan::of_list(&args.output)?;
         let inputs = find_inputs(&args.input, &args.analysis, &output)?;
         // Hosts with alerts come first.
-        let notices = Some(NoticeSettings::default());
+        let findings = Some(FindingSettings::default());
         let plan = AnalysisPlan::new(&args.analysis)?.configure(|builder| {
-            builder.hosts(host_limits()).profiles(true).handshakes(true).notices(notices)
+            builder.hosts(host_limits()).profiles(true).handshakes(true).findings(findings)
         });
         Ok(Self {
             analyzer: plan.build_for(&inputs)?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use huginn_net::core::IpNet;
 use huginn_net::explain::Fingerprint;
-use huginn_net::hosts::{HostLimits, NoticeSettings};
+use huginn_net::hosts::{FindingSettings, HostLimits};
 use huginn_net::record::EVENT_NAMES;
 use huginn_net::{Configure, Escaped, HuginnNet};
 
@@ -56,8 +56,8 @@ impl FollowPlan {
         inputs.report_key_logs(output.is_quiet, false);
         inputs.refuse_as_output(&output.target)?;
         let plan = AnalysisPlan::new(&analysis)?.configure(|builder| {
-            let notices = Some(NoticeSettings::default());
-            builder.hosts(host_limits()).profiles(true).connections(true).handshakes(true).notices(notices)
+            let findings = Some(FindingSettings::default());
+            builder.hosts(host_limits()).profiles(true).connections(true).handshakes(true).findings(findings)
         });
         let analyzer = plan.build_for(&inputs)?;
         Ok(Self { inputs, analyzer, networks, subject, selected, output })

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
 use huginn_net::core::Amount;
-use huginn_net::{Escaped, Event, Finding};
+use huginn_net::{Escaped, Event, Observation};
 
 use crate::control::counters::AlertCounters;
 use crate::limits::MAX_ALERT_TEXT;
@@ -205,7 +205,7 @@ impl Display for AlarmLine<'_> {
         let event = alert.event();
         let (client, server) = (event.flow.client, event.flow.server);
         write!(f, "{} {} {}: {client} -> {server}", event.ts, alert.severity(), alert.kind().name())?;
-        if let Finding::Match(found) = &event.kind
+        if let Observation::Match(found) = &event.kind
             && let Some(name) = found.server_name.as_deref().or(found.host.as_deref())
         {
             write!(f, " ({})", ShortName(name))?;

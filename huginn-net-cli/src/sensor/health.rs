@@ -98,16 +98,16 @@ pub(super) struct Progress {
 struct SourceProgress {
     calls: Arc<AtomicU64>,
     /// The last known number of calls, and the time at which it was new.
-    noticed: (u64, Instant),
+    findingd: (u64, Instant),
 }
 
 impl SourceProgress {
     fn is_stalled(&mut self, now: Instant) -> bool {
         let calls = self.calls.load(Ordering::Relaxed);
-        if self.noticed.0 != calls {
-            self.noticed = (calls, now);
+        if self.findingd.0 != calls {
+            self.findingd = (calls, now);
         }
-        now.saturating_duration_since(self.noticed.1) >= STALL_TIMEOUT
+        now.saturating_duration_since(self.findingd.1) >= STALL_TIMEOUT
     }
 }
 
@@ -120,7 +120,7 @@ impl Progress {
     /// Takes the calls of a source for progress.
     pub(super) fn monitor<S>(&self, source: S) -> MonitoredSource<S> {
         let calls = Arc::<AtomicU64>::default();
-        let progress = SourceProgress { calls: Arc::clone(&calls), noticed: (0, self.started) };
+        let progress = SourceProgress { calls: Arc::clone(&calls), findingd: (0, self.started) };
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).push(progress);
         MonitoredSource { source, calls, ring: None }
     }

@@ -12,7 +12,7 @@ use huginn_net::core::Side;
 use huginn_net::record::EventKind;
 use huginn_net::ssh::Negotiation;
 use huginn_net::tls::{TlsCertificates, TlsHandshake};
-use huginn_net::{Event, Finding};
+use huginn_net::{Event, Observation};
 
 use crate::control::counters::RepeatCounters;
 use crate::views::store::Repeatable;
@@ -128,44 +128,44 @@ impl<H: Hasher> HashedText<H> {
     /// each time.
     fn write_fingerprint(&mut self, event: &Event) -> Option<fmt::Result> {
         let written = match &event.kind {
-            Finding::Tcp(found) => write!(self, "{}", found.signature),
-            Finding::HttpRequest(found) => {
+            Observation::Tcp(found) => write!(self, "{}", found.signature),
+            Observation::HttpRequest(found) => {
                 self.write_bytes(found.request.host());
                 self.write_bytes(found.request.user_agent());
                 write!(self, "{}", Repeatable(found.verdict.raw_sig()))
             }
-            Finding::HttpResponse(found) => {
+            Observation::HttpResponse(found) => {
                 self.write_bytes(found.response.server());
                 write!(self, "{}", Repeatable(found.verdict.raw_sig()))
             }
-            Finding::TlsClient(found) => {
+            Observation::TlsClient(found) => {
                 let hello = &found.client.hello;
                 self.write_bytes(hello.server_name());
                 write!(self, "{} {}", hello.ja4(), hello.ja3().hash())
             }
-            Finding::TlsServer(found) => write!(self, "{}", found.server.hello.ja3s_hash()),
-            Finding::SshClient(found) => {
+            Observation::TlsServer(found) => write!(self, "{}", found.server.hello.ja3s_hash()),
+            Observation::SshClient(found) => {
                 self.write_bytes(Some(found.peer.identification.software_version()));
                 write!(self, "{:?}", found.peer.hassh())
             }
-            Finding::SshServer(found) => {
+            Observation::SshServer(found) => {
                 self.write_bytes(Some(found.peer.identification.software_version()));
                 write!(self, "{:?}", found.peer.hassh())
             }
-            Finding::TlsHandshake(found) => {
+            Observation::TlsHandshake(found) => {
                 // Why it failed depends on the client.
                 if !found.handshake.completed {
                     std::hash::Hash::hash(&event.flow.client.ip(), &mut self.0);
                 }
                 self.write_handshake(&found.handshake)
             }
-            Finding::TlsCertificates(found) => {
+            Observation::TlsCertificates(found) => {
                 let TlsCertificates { certificates, has_more, server_name, .. } = &found.certificates;
                 self.write_bytes(server_name.as_deref());
                 certificates.iter().for_each(|certificate| self.write_bytes(Some(certificate.sha256())));
                 write!(self, "{has_more} {:?}", found.is_valid_at(event.ts))
             }
-            Finding::SshHandshake(found) => self.write_negotiation(&found.negotiation),
+            Observation::SshHandshake(found) => self.write_negotiation(&found.negotiation),
             _ => return None,
         };
         Some(written)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use huginn_net::{Event, Finding, Timestamp};
+use huginn_net::{Event, Observation, Timestamp};
 
 use crate::control::counters::WatchListCounters;
 use crate::output::Messages;
@@ -59,7 +59,7 @@ impl Watched {
 
     /// Counts an event that is a match.
     pub(super) fn on_event(&self, event: &Event) {
-        if let Finding::Match(found) = &event.kind {
+        if let Observation::Match(found) = &event.kind {
             self.add(&found.list);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use huginn_net::hosts::NoticeSettings;
+use huginn_net::hosts::FindingSettings;
 use huginn_net::hosts::{HostLimits, JoinedHosts};
 use huginn_net::record::EventKind;
 use huginn_net::watch::{WatchListHandle, WatchLists};
@@ -92,7 +92,8 @@ fn events(capture: &str) -> Vec<Event> {
     let path = format!("{}/../captures/{capture}", env!("CARGO_MANIFEST_DIR"));
     let mut events = Vec::new();
     let analyzer = HuginnNet::builder().connections(true).handshakes(true);
-    let analyzer = analyzer.notices(Some(NoticeSettings::default())).watch_lists(WatchListHandle::new(lists));
+    let analyzer =
+        analyzer.findings(Some(FindingSettings::default())).watch_lists(WatchListHandle::new(lists));
     let outcome = analyzer.build().analyze(CaptureReader::open(&path).unwrap(), &mut events);
     outcome.unwrap();
     events

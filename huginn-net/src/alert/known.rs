@@ -7,8 +7,8 @@ use huginn_net_core::{IpNet, Side, Timestamp};
 use serde::Deserialize;
 
 use super::AlertKind;
-use crate::Finding;
-use crate::finding::{BeaconTarget, TrafficNoticeKind};
+use crate::Observation;
+use crate::observation::{BeaconTarget, FindingKind};
 use crate::parse_time::parse_time;
 
 /// Maximum number of known alerts: each alert is compared with all of them.
@@ -122,13 +122,13 @@ impl KnownAlerts {
     /// Whether a finding is a known alert. It is counted then.
     pub(crate) fn silences(
         &self,
-        finding: &Finding,
+        observation: &Observation,
         ts: Timestamp,
         ends: (SocketAddr, SocketAddr),
         subject: Side,
     ) -> bool {
-        let Some(kind) = AlertKind::of(finding) else { return false };
-        let is_known = self.entries.iter().any(|entry| entry.fits(kind, finding, ts, ends, subject));
+        let Some(kind) = AlertKind::of(observation) else { return false };
+        let is_known = self.entries.iter().any(|entry| entry.fits(kind, observation, ts, ends, subject));
         if is_known {
             self.silenced.fetch_add(1, Ordering::Relaxed);
         }
@@ -168,7 +168,7 @@ impl Entry {
     fn fits(
         &self,
         kind: AlertKind,
-        finding: &Finding,
+        observation: &Observation,
         ts: Timestamp,
         (client, server): (SocketAddr, SocketAddr),
         subject: Side,
@@ -177,8 +177,8 @@ impl Entry {
         self.kind.is_none_or(|known| known == kind)
             && self.until.is_none_or(|until| ts.as_nanos() < until.as_nanos())
             && self.host.is_none_or(|net| net.contains(&host) || net.contains(&client.ip()))
-            && self.fingerprint.as_deref().is_none_or(|known| value_of(finding) == Some(known))
-            && self.server.as_ref().is_none_or(|known| known.is_of(server, name_of(finding)))
+            && self.fingerprint.as_deref().is_none_or(|known| value_of(observation) == Some(known))
+            && self.server.as_ref().is_none_or(|known| known.is_of(server, name_of(observation)))
     }
 }
 
@@ -213,11 +213,11 @@ fn network(text: &str) -> Option<IpNet> {
 }
 
 /// The name of the server that an alert is about.
-fn name_of(finding: &Finding) -> Option<&[u8]> {
-    match finding {
-        Finding::Match(found) => found.server_name.as_deref().or(found.host.as_deref()),
-        Finding::Notice(notice) => match &notice.kind {
-            TrafficNoticeKind::Beacon(beacon) => match &beacon.target {
+fn name_of(observation: &Observation) -> Option<&[u8]> {
+    match observation {
+        Observation::Match(found) => found.server_name.as_deref().or(found.host.as_deref()),
+        Observation::Finding(finding) => match &finding.kind {
+            FindingKind::Beacon(beacon) => match &beacon.target {
                 BeaconTarget::Name(name) => Some(name),
                 BeaconTarget::Address(_) => None,
             },
@@ -228,11 +228,11 @@ fn name_of(finding: &Finding) -> Option<&[u8]> {
 }
 
 /// The fingerprint or value that an alert is about.
-fn value_of(finding: &Finding) -> Option<&str> {
-    match finding {
-        Finding::Match(found) => Some(&found.value),
-        Finding::Notice(notice) => match &notice.kind {
-            TrafficNoticeKind::NewFingerprint(found) => Some(&found.value),
+fn value_of(observation: &Observation) -> Option<&str> {
+    match observation {
+        Observation::Match(found) => Some(&found.value),
+        Observation::Finding(finding) => match &finding.kind {
+            FindingKind::NewFingerprint(found) => Some(&found.value),
             _ => None,
         },
         _ => None,
@@ -242,11 +242,11 @@ fn value_of(finding: &Finding) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{ImitationNotice, TrafficNotice};
+    use crate::observation::{Finding, ImitationFinding};
 
-    fn alert() -> Finding {
-        let kind = ImitationNotice { claim: "User-Agent says Firefox".to_owned(), contradicts: Vec::new() };
-        Finding::Notice(Box::new(TrafficNotice::new(TrafficNoticeKind::Imitation(kind), vec![1])))
+    fn alert() -> Observation {
+        let kind = ImitationFinding { claim: "User-Agent says Firefox".to_owned(), contradicts: Vec::new() };
+        Observation::Finding(Box::new(Finding::new(FindingKind::Imitation(kind), vec![1])))
     }
 
     fn silences(text: &str, at: u64) -> bool {

@@ -10,8 +10,8 @@ use sha1::{Digest, Sha1};
 
 pub use self::known::{KnownAlerts, KnownAlertsError};
 use crate::addresses::is_public;
-use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNoticeKind};
-use crate::{Event, Finding};
+use crate::observation::{BaselineType, FindingKind, NewFingerprintFinding};
+use crate::{Event, Observation};
 
 huginn_net_core::named! {
     /// How much an alert matters.
@@ -73,12 +73,12 @@ huginn_net_core::table_enum! {
 
 impl AlertKind {
     /// The kind of a finding that is an alert.
-    pub(crate) const fn of(finding: &Finding) -> Option<Self> {
-        Some(match finding {
-            Finding::Match(_) => Self::Match,
-            Finding::Conflict(_) => Self::Conflict,
-            Finding::Tool(_) => Self::Tool,
-            Finding::Notice(notice) => notice.kind.alert(),
+    pub(crate) const fn of(observation: &Observation) -> Option<Self> {
+        Some(match observation {
+            Observation::Match(_) => Self::Match,
+            Observation::Conflict(_) => Self::Conflict,
+            Observation::Tool(_) => Self::Tool,
+            Observation::Finding(finding) => finding.kind.alert(),
             _ => return None,
         })
     }
@@ -89,7 +89,7 @@ impl AlertKind {
     }
 }
 
-impl TrafficNoticeKind {
+impl FindingKind {
     /// The kind of the alert.
     pub const fn alert(&self) -> AlertKind {
         match self {
@@ -105,7 +105,7 @@ impl TrafficNoticeKind {
     }
 }
 
-impl NewFingerprintNotice {
+impl NewFingerprintFinding {
     /// The kind of the alert.
     pub(crate) const fn alert(&self) -> AlertKind {
         match self.kind.alert() {
@@ -191,11 +191,11 @@ impl<'e> Alert<'e> {
     /// How much it matters: at most [`Severity::Medium`] unless it is [proven](Self::is_proven).
     pub fn severity(&self) -> Severity {
         let severity = match &self.event.kind {
-            Finding::Match(_) | Finding::Conflict(_) => Severity::High,
-            Finding::Notice(notice) => match &notice.kind {
-                TrafficNoticeKind::BruteForce(found) if !found.has_login => Severity::Medium,
-                TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_) => Severity::High,
-                TrafficNoticeKind::Beacon(found) => {
+            Observation::Match(_) | Observation::Conflict(_) => Severity::High,
+            Observation::Finding(finding) => match &finding.kind {
+                FindingKind::BruteForce(found) if !found.has_login => Severity::Medium,
+                FindingKind::Scan(_) | FindingKind::BruteForce(_) => Severity::High,
+                FindingKind::Beacon(found) => {
                     let is_known = found.software.is_some() || found.service.is_some();
                     let is_outside = is_public(self.event.flow.server.ip());
                     if is_known || !is_outside || !found.is_answered {
@@ -204,13 +204,13 @@ impl<'e> Alert<'e> {
                         Severity::Medium
                     }
                 }
-                TrafficNoticeKind::C2Certificate(_) => Severity::High,
-                TrafficNoticeKind::UnusualServer(found) if found.is_strong() => Severity::Medium,
-                TrafficNoticeKind::UnusualServer(_) => Severity::Low,
-                TrafficNoticeKind::Imitation(_) => Severity::Medium,
-                TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::NewFingerprint(_) => Severity::Low,
+                FindingKind::C2Certificate(_) => Severity::High,
+                FindingKind::UnusualServer(found) if found.is_strong() => Severity::Medium,
+                FindingKind::UnusualServer(_) => Severity::Low,
+                FindingKind::Imitation(_) => Severity::Medium,
+                FindingKind::Contradiction(_) | FindingKind::NewFingerprint(_) => Severity::Low,
             },
-            Finding::Tool(found) if found.is_scanner && !found.resembles => Severity::Medium,
+            Observation::Tool(found) if found.is_scanner && !found.resembles => Severity::Medium,
             _ => Severity::Low,
         };
         if self.is_proven() { severity } else { severity.min(Severity::Medium) }
@@ -220,9 +220,9 @@ impl<'e> Alert<'e> {
     /// owner of its address could know. Without proof, anybody may have forged the address.
     pub fn is_proven(&self) -> bool {
         match &self.event.kind {
-            Finding::Notice(notice) => notice.is_proven,
-            Finding::Conflict(found) => found.is_proven,
-            Finding::Match(found) => found.is_proven,
+            Observation::Finding(finding) => finding.is_proven,
+            Observation::Conflict(found) => found.is_proven,
+            Observation::Match(found) => found.is_proven,
             _ => false,
         }
     }
@@ -230,8 +230,8 @@ impl<'e> Alert<'e> {
     /// Whether an earlier event reported it with smaller numbers.
     pub fn is_update(&self) -> bool {
         match &self.event.kind {
-            Finding::Notice(notice) => notice.is_update,
-            Finding::Tool(found) => found.is_update,
+            Observation::Finding(finding) => finding.is_update,
+            Observation::Tool(found) => found.is_update,
             _ => false,
         }
     }
@@ -253,10 +253,10 @@ impl<'e> Alert<'e> {
     /// What distinguishes alerts of one kind and host: a target, a claim, a value.
     fn object(&self) -> String {
         match &self.event.kind {
-            Finding::Match(found) => format!("{} {} {}", found.list, found.kind.name(), found.value),
-            Finding::Tool(found) if found.resembles => format!("resembles {}", found.label),
-            Finding::Tool(found) => found.label.to_string(),
-            Finding::Notice(notice) => notice.kind.object(),
+            Observation::Match(found) => format!("{} {} {}", found.list, found.kind.name(), found.value),
+            Observation::Tool(found) if found.resembles => format!("resembles {}", found.label),
+            Observation::Tool(found) => found.label.to_string(),
+            Observation::Finding(finding) => finding.kind.object(),
             _ => self.event.flow.server.to_string(),
         }
     }
@@ -269,8 +269,8 @@ impl<'e> Alert<'e> {
     /// The numbers of the first packets that show it, at most eight.
     pub fn packets(&self) -> &'e [u64] {
         match &self.event.kind {
-            Finding::Notice(notice) => &notice.packets,
-            Finding::Conflict(found) => &found.packets,
+            Observation::Finding(finding) => &finding.packets,
+            Observation::Conflict(found) => &found.packets,
             _ => std::slice::from_ref(&self.event.packet_number),
         }
     }
@@ -283,12 +283,12 @@ impl Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(alert) = self;
         match &alert.event.kind {
-            Finding::Match(found) => found.fmt(f)?,
-            Finding::Conflict(found) => {
+            Observation::Match(found) => found.fmt(f)?,
+            Observation::Conflict(found) => {
                 write!(f, "two contents for the same bytes: {}", found.conflict.name())?;
             }
-            Finding::Tool(found) => found.fmt(f)?,
-            Finding::Notice(notice) => notice.fmt(f)?,
+            Observation::Tool(found) => found.fmt(f)?,
+            Observation::Finding(finding) => finding.fmt(f)?,
             _ => {}
         }
         if alert.is_proven() { Ok(()) } else { f.write_str("; the address may be forged") }

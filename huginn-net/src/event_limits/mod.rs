@@ -23,8 +23,8 @@ pub(crate) use self::rates::{Rates, Ticket};
 pub(crate) use self::size::EventFrame;
 #[cfg(test)]
 pub(crate) use self::size::quic as quic_bytes;
-use crate::finding::TextLimit;
 use crate::limits::MAX_TEXT_BYTES;
+use crate::observation::TextLimit;
 
 /// Maximum bytes of events for each captured byte of a connection. The densest public captures, SYNs alone, have 16.
 const MAX_OUTPUT_RATIO: u32 = 40;

@@ -9,7 +9,7 @@ use huginn_net_core::Event;
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
 use crate::record::{EVENT_NAMES, EventKind};
-use crate::{Finding, Scope};
+use crate::{Observation, Scope};
 
 /// Maximum hosts whose events of a second are counted, from the time at which all hosts together have half of the limit of
 /// one: 4 MiB.
@@ -26,14 +26,14 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    pub(crate) fn new<K>(event: &Event<K>, finding: &Finding) -> Self {
+    pub(crate) fn new<K>(event: &Event<K>, observation: &Observation) -> Self {
         let frame = EventFrame::from_event(event);
         Self {
             second: frame.second(),
             host: event.subject_addr().ip(),
-            kind: EventKind::of(finding).number(),
+            kind: EventKind::of(observation).number(),
             bytes: match event.text_bytes {
-                0 => frame.event_bytes(finding, finding.text_limit()),
+                0 => frame.event_bytes(observation, observation.text_limit()),
                 bytes => bytes.into(),
             },
         }

@@ -10,14 +10,15 @@ use huginn_net_tls::{
     AlternativeName, Certificate, ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId, TrustAnchors,
 };
 
-use crate::Finding;
-use crate::finding::{
-    BeaconTarget, CertificateNames, ChangeFinding, Connection, HttpRequestFinding, HttpResponseFinding,
-    HttpVerdict, Match, TcpFinding, TextLimit, TlsClientFinding, TrafficNotice, TrafficNoticeKind,
-};
+use crate::Observation;
 use crate::limits::{
     MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN, MAX_PARAMETER_LEN,
     MAX_SOFTWARE_LEN,
+};
+use crate::observation::{
+    BeaconTarget, CertificateNames, ChangeObservation, Connection, Finding, FindingKind,
+    HttpRequestObservation, HttpResponseObservation, HttpVerdict, Match, TcpObservation, TextLimit,
+    TlsClientObservation,
 };
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
@@ -59,7 +60,7 @@ const PARAMS: usize = 72;
 const CONCLUSION: usize = 200;
 
 /// Bytes of a conclusion from several connections, without the texts of its software and names: its numbers and packets.
-const NOTICE: usize = 900;
+const FINDING: usize = 900;
 
 /// Bytes of all marks of a server, in words.
 const MARKS: usize = 250;
@@ -152,8 +153,8 @@ impl EventFrame {
     }
 
     /// Bytes of an event.
-    pub(crate) fn event_bytes(self, finding: &Finding, limit: TextLimit) -> u64 {
-        self.bytes().saturating_add(finding_bytes(finding, limit))
+    pub(crate) fn event_bytes(self, observation: &Observation, limit: TextLimit) -> u64 {
+        self.bytes().saturating_add(finding_bytes(observation, limit))
     }
 
     /// Bytes of the events that the host table may report for an update: at most so many conclusions, and those of a tool.
@@ -164,26 +165,26 @@ impl EventFrame {
 }
 
 /// Bytes of the fields of a finding.
-fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
-    match finding {
-        Finding::Tcp(finding) => tcp(finding),
-        Finding::HttpRequest(finding) => request(finding, limit),
-        Finding::HttpResponse(finding) => response(finding, limit),
-        Finding::TlsClient(finding) => tls_client(finding, limit),
-        Finding::TlsServer(finding) => {
-            let hello = &finding.server.hello;
+fn finding_bytes(observation: &Observation, limit: TextLimit) -> u64 {
+    match observation {
+        Observation::Tcp(observation) => tcp(observation),
+        Observation::HttpRequest(observation) => request(observation, limit),
+        Observation::HttpResponse(observation) => response(observation, limit),
+        Observation::TlsClient(observation) => tls_client(observation, limit),
+        Observation::TlsServer(observation) => {
+            let hello = &observation.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
             let extensions = numbers(hello.extensions().count(), limit);
-            let quic = finding.server.quic.as_ref().map_or(0, |_| QUIC_SERVER);
+            let quic = observation.server.quic.as_ref().map_or(0, |_| QUIC_SERVER);
             let ja3s = limited(hello.message().len().saturating_mul(2), limit);
             sum([335, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
         }
-        Finding::TlsHandshake(finding) => {
+        Observation::TlsHandshake(observation) => {
             // A byte of a name has up to six characters, two of them backslashes: `\C2\80`.
-            let request = finding.handshake.certificate_request.as_ref().map_or(0, Vec::len);
-            let alerts = finding.handshake.alerts.len().saturating_mul(ALERT);
+            let request = observation.handshake.certificate_request.as_ref().map_or(0, Vec::len);
+            let alerts = observation.handshake.alerts.len().saturating_mul(ALERT);
             let alpn =
-                finding.handshake.alpn.as_deref().map_or(0, |name| text(name, limit).saturating_add(9));
+                observation.handshake.alpn.as_deref().map_or(0, |name| text(name, limit).saturating_add(9));
             sum([
                 340,
                 DECRYPTED,
@@ -193,43 +194,45 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
                 limited(request.saturating_mul(6), limit).saturating_mul(4),
             ])
         }
-        Finding::TlsCertificates(finding) => {
-            let certificates = finding.certificates.certificates.iter();
+        Observation::TlsCertificates(observation) => {
+            let certificates = observation.certificates.certificates.iter();
             sum([
                 140,
                 DECRYPTED,
                 certificates.fold(0, |sum, found| sum.saturating_add(certificate(found, limit))),
             ])
         }
-        Finding::SshClient(finding) => {
-            sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
+        Observation::SshClient(observation) => {
+            sum([ssh(&observation.peer, limit), software(observation.software().as_ref())])
         }
-        Finding::SshServer(finding) => sum([ssh(&finding.peer, limit)]),
-        Finding::SshHandshake(finding) => sum([NEGOTIATION, negotiation(&finding.negotiation, limit)]),
-        Finding::Uptime(_) => CONCLUSION as u64,
-        Finding::HostChange(found) | Finding::IpSharing(found) => match found {
-            ChangeFinding::Systems { from, to } => {
+        Observation::SshServer(observation) => sum([ssh(&observation.peer, limit)]),
+        Observation::SshHandshake(observation) => {
+            sum([NEGOTIATION, negotiation(&observation.negotiation, limit)])
+        }
+        Observation::Uptime(_) => CONCLUSION as u64,
+        Observation::HostChange(found) | Observation::IpSharing(found) => match found {
+            ChangeObservation::Systems { from, to } => {
                 let [from, to] = [from, to].map(|name| text(name.as_bytes(), TextLimit::NONE));
                 sum([CONCLUSION, from, to])
             }
-            ChangeFinding::Scores { .. } => CONCLUSION as u64,
+            ChangeObservation::Scores { .. } => CONCLUSION as u64,
         },
-        Finding::Mismatch(found) => {
+        Observation::Mismatch(found) => {
             let reasons = found.reasons.iter().map(|reason| text(reason.as_bytes(), TextLimit::NONE));
             sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])
         }
-        Finding::Conflict(_) => sum([ALERT_FIELDS, 150]),
-        Finding::Notice(found) => notice(found),
-        Finding::Tool(found) => tool(&found.label).saturating_add(ALERT_FIELDS as u64),
-        Finding::Connection(found) => connection(found),
-        Finding::Match(found) => matched(found, limit).saturating_add(ALERT_FIELDS as u64),
+        Observation::Conflict(_) => sum([ALERT_FIELDS, 150]),
+        Observation::Finding(found) => finding(found),
+        Observation::Tool(found) => tool(&found.label).saturating_add(ALERT_FIELDS as u64),
+        Observation::Connection(found) => connection(found),
+        Observation::Match(found) => matched(found, limit).saturating_add(ALERT_FIELDS as u64),
     }
 }
 
 // Not inlined: the other kinds then need no room for its values.
 #[inline(never)]
-fn tls_client(finding: &TlsClientFinding, limit: TextLimit) -> u64 {
-    let hello = &finding.client.hello;
+fn tls_client(observation: &TlsClientObservation, limit: TextLimit) -> u64 {
+    let hello = &observation.client.hello;
     // Each number has two bytes in the hello, and five or six in a text.
     let numbers_len = hello.message().len().saturating_mul(5).saturating_div(2);
     sum([
@@ -253,15 +256,15 @@ fn tls_client(finding: &TlsClientFinding, limit: TextLimit) -> u64 {
         list(MAX_GREASE_LEN, hello.grease().count(), limit),
         hello.trust_anchors().map_or(0, trust_anchors),
         hello.ech().map_or(0, |_| ECH),
-        quic(finding.client.quic.as_ref(), hello),
+        quic(observation.client.quic.as_ref(), hello),
     ])
 }
 
 /// Bytes of a conclusion: its texts are in its reason, and some in a field of their own.
-fn notice(found: &TrafficNotice) -> u64 {
+fn finding(found: &Finding) -> u64 {
     let texts = match &found.kind {
-        TrafficNoticeKind::Scan(scan) => scan.tool.as_deref().map_or(0, label_text),
-        TrafficNoticeKind::Beacon(beacon) => {
+        FindingKind::Scan(scan) => scan.tool.as_deref().map_or(0, label_text),
+        FindingKind::Beacon(beacon) => {
             let name = match &beacon.target {
                 BeaconTarget::Name(name) => text(name, TextLimit::NONE),
                 BeaconTarget::Address(_) => 0,
@@ -271,25 +274,23 @@ fn notice(found: &TrafficNotice) -> u64 {
             let software = [&beacon.software, &beacon.library].into_iter().flatten();
             software.fold(name.saturating_add(user_agent), |sum, name| sum.saturating_add(name.len()))
         }
-        TrafficNoticeKind::BruteForce(_) => 0,
-        TrafficNoticeKind::UnusualServer(found) => {
+        FindingKind::BruteForce(_) => 0,
+        FindingKind::UnusualServer(found) => {
             MARKS.saturating_add(found.certificate.as_ref().map_or(0, certificate_names))
         }
-        TrafficNoticeKind::C2Certificate(found) => {
+        FindingKind::C2Certificate(found) => {
             found.program.len().saturating_add(certificate_names(&found.certificate))
         }
         // Its texts are those of the database, and a quotation.
-        TrafficNoticeKind::Contradiction(_) => MAX_SOFTWARE_LEN,
-        TrafficNoticeKind::Imitation(found) => {
-            found.contradicts.iter().fold(found.claim.len(), |sum, reason| {
-                sum.saturating_add(text(reason.as_bytes(), TextLimit::NONE)).saturating_add(2)
-            })
-        }
-        TrafficNoticeKind::NewFingerprint(found) => {
+        FindingKind::Contradiction(_) => MAX_SOFTWARE_LEN,
+        FindingKind::Imitation(found) => found.contradicts.iter().fold(found.claim.len(), |sum, reason| {
+            sum.saturating_add(text(reason.as_bytes(), TextLimit::NONE)).saturating_add(2)
+        }),
+        FindingKind::NewFingerprint(found) => {
             found.value.len().saturating_add(found.baseline.len().saturating_mul(ESCAPED)).saturating_add(60)
         }
     };
-    sum([NOTICE, ALERT_FIELDS, texts.saturating_mul(2)])
+    sum([FINDING, ALERT_FIELDS, texts.saturating_mul(2)])
 }
 
 /// Bytes of the names of a certificate.
@@ -326,11 +327,11 @@ fn alternative_name(name: &AlternativeName) -> usize {
     }
 }
 
-fn tcp(finding: &TcpFinding) -> u64 {
+fn tcp(observation: &TcpObservation) -> u64 {
     // An option has at most five bytes: `?255,`.
-    let layout = finding.signature.layout.kinds().len().saturating_mul(5);
-    let link = finding.link.as_ref().and_then(|found| found.link.as_ref()).map_or(0, |link| link.len());
-    sum([240, layout, label(finding.label()), PARAMS, link])
+    let layout = observation.signature.layout.kinds().len().saturating_mul(5);
+    let link = observation.link.as_ref().and_then(|found| found.link.as_ref()).map_or(0, |link| link.len());
+    sum([240, layout, label(observation.label()), PARAMS, link])
 }
 
 /// Bytes of a list of numbers, each by its name.
@@ -367,8 +368,8 @@ fn tool(label: &Label) -> u64 {
     sum([TOOL, label_text(label).saturating_mul(2)])
 }
 
-fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
-    let HttpRequestFinding { request, akamai, software: found, http3, verdict, .. } = finding;
+fn request(observation: &HttpRequestObservation, limit: TextLimit) -> u64 {
+    let HttpRequestObservation { request, akamai, software: found, http3, verdict, .. } = observation;
     let escaped = count_escaped(verdict.signature.headers().text());
     let line = [Some(request.method()), Some(request.target()), request.host()];
     let line = line.into_iter().flatten().map(|text_of| text(text_of, limit));
@@ -389,8 +390,8 @@ fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
     sum([180, HEAD_CUT, DECRYPTED, texts, verdict_bytes(verdict, escaped, limit), http2, http3])
 }
 
-fn response(finding: &HttpResponseFinding, limit: TextLimit) -> u64 {
-    let HttpResponseFinding { response, verdict, .. } = finding;
+fn response(observation: &HttpResponseObservation, limit: TextLimit) -> u64 {
+    let HttpResponseObservation { response, verdict, .. } = observation;
     let escaped = count_escaped(verdict.signature.headers().text());
     let server = response.server().map_or(0, |server| part(server, escaped, limit));
     let verdict = verdict_bytes(verdict, escaped, limit);
@@ -537,8 +538,8 @@ mod tests {
         for max_text_bytes in [None, Some(4096), Some(20)] {
             let limits = EventLimits { max_text_bytes, ..EventLimits::NONE };
             for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
-                let notices = Some(crate::hosts::NoticeSettings::default());
-                let observers = Observers::default().connections(true).handshakes(true).notices(notices);
+                let findings = Some(crate::hosts::FindingSettings::default());
+                let observers = Observers::default().connections(true).handshakes(true).findings(findings);
                 let observers = observers.event_limits(limits);
                 let Ok(capture) = CaptureReader::open(&path) else { continue };
                 let _ = HuginnNet::builder_with(observers).build().analyze(

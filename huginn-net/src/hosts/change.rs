@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::HttpUpdate;
 use super::update::SoftwareMatch;
 use crate::Scope;
-use crate::finding::Reasons;
+use crate::observation::Reasons;
 
 /// Minimum decrease of the source port that scores, in ports.
 const MIN_PORT_DECREASE: u16 = 64;

@@ -234,7 +234,7 @@ mod tests {
     use huginn_net_db::{Database, SoftwareClaim};
     use huginn_net_tls::{ClientFamily, Transport};
 
-    use super::super::{Findings, SystemSeen, TlsClientSeen};
+    use super::super::{Changes, SystemSeen, TlsClientSeen};
     use super::*;
 
     const DATABASE: &str = "\
@@ -361,7 +361,7 @@ sig = 1:B::
             ["SYN says Android, SYN says Windows, 3 times: NAT, or the address went to another host"]
         );
 
-        host.sharings = Findings { count: 1, ..Findings::default() };
+        host.sharings = Changes { count: 1, ..Changes::default() };
         let shared = host.verdict();
         assert_eq!((shared.system, shared.contradictions.len()), (None, 0));
         assert_eq!(shared.several.iter().map(|system| &**system).collect::<Vec<_>>(), ["Android", "Windows"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Activity, Findings, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
+use super::{Activity, Changes, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
 use crate::limits::MAX_TOP_VALUES;
 
 /// Profiles of the hosts of several captures, joined by address and tunnel.
@@ -144,7 +144,7 @@ impl SystemSeen {
     }
 }
 
-impl Findings {
+impl Changes {
     fn join(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         if other.last.as_nanos() > self.last.as_nanos() {

@@ -6,10 +6,10 @@ mod clocks;
 mod conflict;
 mod contacts;
 mod evaluate;
+mod findings;
 mod host_record;
 mod joined;
 mod known_servers;
-mod notices;
 mod observed;
 mod profile;
 mod progress;
@@ -41,17 +41,17 @@ pub use self::answers::AlikeServers;
 use self::conflict::contradiction_of_head;
 pub use self::contacts::{Contact, Contacts};
 pub(crate) use self::contacts::{asked_name, host_name};
+pub use self::findings::{Baseline, BaselineError, FindingCounters, FindingSettings};
+use self::findings::{Findings, Learner};
 pub use self::host_record::{
     ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
     HostRecord, JsonHost, LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord,
     StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::joined::{JoinedHosts, is_local};
-pub use self::notices::{Baseline, BaselineError, NoticeCounters, NoticeSettings};
-use self::notices::{Learner, Notices};
 pub(crate) use self::observed::Observed;
 pub use self::profile::{
-    Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
+    Activity, Changes, Claim, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub(crate) use self::progress::{Progress, ProgressUpdate, SshLogin, StrayKind};
 pub use self::restore::HostRecordError;
@@ -67,8 +67,8 @@ pub(crate) use self::update::{
 };
 pub use self::update_record::HostUpdateRecord;
 pub use crate::addresses::is_public;
-pub use crate::finding::span::TimeSpan;
-pub use crate::finding::verdict::{
+pub use crate::observation::span::TimeSpan;
+pub use crate::observation::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
 
@@ -81,8 +81,8 @@ use self::systems::AddressSystems;
 use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
-use crate::finding::{ChangeFinding, Reasons, ToolFinding, UptimeFinding};
-use crate::{Event, Finding, Scope};
+use crate::observation::{ChangeObservation, Reasons, ToolObservation, UptimeObservation};
+use crate::{Event, Observation, Scope};
 
 /// Maximum number of hosts whose scanners wait for their judgement: 3 MiB.
 const MAX_JUDGED_HOSTS: usize = 1 << 16;
@@ -172,7 +172,7 @@ pub struct Hosts {
     tunneled: Tunneled,
     counters: HostCounters,
     rates: Rates,
-    notices: Option<Box<Notices>>,
+    findings: Option<Box<Findings>>,
     learner: Option<Box<Learner>>,
     /// Hosts with a scanner to judge, and when, in nanoseconds.
     judged: VecDeque<(u64, HostKey)>,
@@ -263,7 +263,7 @@ impl Hosts {
             tunneled,
             counters: HostCounters::default(),
             rates: Rates::new(events, scope),
-            notices: None,
+            findings: None,
             learner: None,
             judged: VecDeque::new(),
             known: None,
@@ -271,8 +271,8 @@ impl Hosts {
     }
 
     /// Reports conclusions from several connections with these thresholds, or none.
-    pub(crate) fn with_notices(self, settings: Option<NoticeSettings>) -> Self {
-        Self { notices: settings.map(|settings| Box::new(Notices::new(&settings))), ..self }
+    pub(crate) fn with_findings(self, settings: Option<FindingSettings>) -> Self {
+        Self { findings: settings.map(|settings| Box::new(Findings::new(&settings))), ..self }
     }
 
     /// Leaves known alerts out.
@@ -287,11 +287,11 @@ impl Hosts {
 
     /// Counters of the findings that [`Configure::notices`](crate::Configure::notices) and
     /// [`Configure::baseline`](crate::Configure::baseline) enable.
-    pub fn notices(&self) -> NoticeCounters {
+    pub fn findings(&self) -> FindingCounters {
         let counters =
-            self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters());
+            self.findings.as_ref().map_or_else(FindingCounters::default, |findings| findings.counters());
         let known = self.known.as_ref().map_or(0, |known| known.silenced());
-        let counters = NoticeCounters { known, ..counters };
+        let counters = FindingCounters { known, ..counters };
         self.learner.as_ref().map_or(counters, |learner| learner.add_to(counters))
     }
 
@@ -382,8 +382,8 @@ impl Hosts {
         let Self { learner, rates, known, .. } = self;
         let Some(learner) = learner else { return };
         learner.on_values(event, observed, &mut |mut event| {
-            if let Finding::Notice(notice) = &mut event.kind {
-                notice.is_proven = is_proven;
+            if let Observation::Finding(finding) = &mut event.kind {
+                finding.is_proven = is_proven;
             }
             admit(rates, known.as_deref(), event, report);
         });
@@ -396,8 +396,8 @@ impl Hosts {
         self.map.clear();
         self.tunneled.clear();
         self.judged.clear();
-        if let Some(notices) = &mut self.notices {
-            notices.clear();
+        if let Some(findings) = &mut self.findings {
+            findings.clear();
         }
     }
 }
@@ -443,16 +443,16 @@ impl Hosts {
     }
 }
 
-impl SharedState<Route<Finding, HostUpdate>> for Hosts {
-    type Report = Finding;
+impl SharedState<Route<Observation, HostUpdate>> for Hosts {
+    type Report = Observation;
     type Update = HostUpdate;
     type Ticket = Ticket;
 
-    fn route(event: Route<Finding, HostUpdate>) -> Route<Finding, HostUpdate> {
+    fn route(event: Route<Observation, HostUpdate>) -> Route<Observation, HostUpdate> {
         event
     }
 
-    fn ticket<K>(event: &huginn_net_core::Event<K>, report: &Finding) -> Ticket {
+    fn ticket<K>(event: &huginn_net_core::Event<K>, report: &Observation) -> Ticket {
         Ticket::new(event, report)
     }
 
@@ -477,9 +477,9 @@ impl Hosts {
             self.learn(&update, found, update.kind.is_proven, report);
             return;
         }
-        if let Some(notices) = &mut self.notices {
+        if let Some(findings) = &mut self.findings {
             let (rates, known) = (&mut self.rates, self.known.as_deref());
-            notices.on_update(&update, &mut |event| admit(rates, known, event, report));
+            findings.on_update(&update, &mut |event| admit(rates, known, event, report));
             if matches!(update.kind.update, Update::Request(_) | Update::Server(_)) {
                 return;
             }
@@ -557,8 +557,9 @@ impl Hosts {
             return;
         }
         self.counters.count(&result);
-        for finding in result.findings() {
-            let event = Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding);
+        for observation in result.findings() {
+            let event =
+                Event::new(context.ts, packet_number, context.flow.clone(), context.side, observation);
             self.conclude(event, report);
         }
     }
@@ -573,9 +574,9 @@ impl Hosts {
             let found = tools.map(Tools::take_last).unwrap_or_default();
             self.report_tools(found, report);
         }
-        let Some(notices) = &mut self.notices else { return };
+        let Some(findings) = &mut self.findings else { return };
         let (rates, known) = (&mut self.rates, self.known.as_deref());
-        notices.on_end(&mut |event| admit(rates, known, event, report));
+        findings.on_end(&mut |event| admit(rates, known, event, report));
     }
 
     /// Judges the scanners whose time has come.
@@ -593,10 +594,10 @@ impl Hosts {
         }
     }
 
-    fn report_tools(&mut self, found: Vec<(LastSyn, ToolFinding)>, report: &mut dyn FnMut(Event)) {
+    fn report_tools(&mut self, found: Vec<(LastSyn, ToolObservation)>, report: &mut dyn FnMut(Event)) {
         for (LastSyn { ts, packet_number, flow }, tool) in found {
             self.counters.tools = self.counters.tools.saturating_add(1);
-            let event = Event::new(ts, packet_number, flow, Side::Client, Finding::Tool(Box::new(tool)));
+            let event = Event::new(ts, packet_number, flow, Side::Client, Observation::Tool(Box::new(tool)));
             self.conclude(event, report);
         }
     }
@@ -642,9 +643,9 @@ impl UpdateContext<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Conclusion {
     /// Another host has the address.
-    Changed(ChangeFinding),
+    Changed(ChangeObservation),
     /// Several hosts share the address.
-    Shared(ChangeFinding),
+    Shared(ChangeObservation),
 }
 
 /// Conclusions from one update.
@@ -655,7 +656,7 @@ struct UpdateResult {
     uptime: Option<Uptime>,
     doubt: Option<ClockVerdict>,
     /// A tool of the host, if it is reported now.
-    tool: Option<Box<ToolFinding>>,
+    tool: Option<Box<ToolObservation>>,
     /// When a scanner of the host is judged, if this SYN is its first since it was.
     judged_at: Option<u64>,
 }
@@ -666,15 +667,15 @@ impl UpdateResult {
         matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None, tool: None, .. })
     }
 
-    fn findings(self) -> impl Iterator<Item = Finding> {
+    fn findings(self) -> impl Iterator<Item = Observation> {
         let changes = self.conclusions.into_iter().flatten().map(|conclusion| match conclusion {
-            Conclusion::Changed(found) => Finding::HostChange(found),
-            Conclusion::Shared(found) => Finding::IpSharing(found),
+            Conclusion::Changed(found) => Observation::HostChange(found),
+            Conclusion::Shared(found) => Observation::IpSharing(found),
         });
-        let tool = self.tool.map(Finding::Tool);
+        let tool = self.tool.map(Observation::Tool);
         tool.into_iter()
             .chain(changes)
-            .chain(self.uptime.map(|uptime| Finding::Uptime(UptimeFinding { uptime })))
+            .chain(self.uptime.map(|uptime| Observation::Uptime(UptimeObservation { uptime })))
     }
 }
 

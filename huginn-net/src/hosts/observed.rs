@@ -8,9 +8,11 @@ use huginn_net_tls::Transport;
 use serde::{Deserialize, Serialize};
 
 use super::host_name;
-use crate::Finding;
-use crate::finding::{BaselineType, HttpRequestFinding, TlsCertificatesFinding, TlsClientFinding};
+use crate::Observation;
 use crate::limits::MAX_BASELINE_VALUE_BYTES;
+use crate::observation::{
+    BaselineType, HttpRequestObservation, TlsCertificatesObservation, TlsClientObservation,
+};
 
 /// What an event shows of the values of baselines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,27 +38,27 @@ pub(in crate::hosts) enum Unnamed {
 
 impl Observed {
     /// The values of a finding about a side; `None` if it has none that baselines list.
-    pub(crate) fn of(finding: &Finding, subject: Side) -> Option<Self> {
+    pub(crate) fn of(observation: &Observation, subject: Side) -> Option<Self> {
         let mut found = Self::default();
-        match finding {
-            Finding::Tcp(tcp) if tcp.signature.handshake == Handshake::Syn => {
+        match observation {
+            Observation::Tcp(tcp) if tcp.signature.handshake == Handshake::Syn => {
                 found.add(BaselineType::TcpSyn, at_sender(&tcp.signature).to_string());
             }
-            Finding::TlsClient(hello) => found.add_hello(hello),
-            Finding::TlsHandshake(found) if found.handshake.completed => {
+            Observation::TlsClient(hello) => found.add_hello(hello),
+            Observation::TlsHandshake(found) if found.handshake.completed => {
                 return Some(Self { unnamed: Some(Unnamed::Completed), ..Self::default() });
             }
-            Finding::TlsCertificates(certificates) if subject == Side::Server => {
+            Observation::TlsCertificates(certificates) if subject == Side::Server => {
                 found.add_certificate(certificates);
             }
-            Finding::HttpRequest(request) => found.add_request(request),
-            Finding::SshClient(client) => {
+            Observation::HttpRequest(request) => found.add_request(request),
+            Observation::SshClient(client) => {
                 found.add(BaselineType::Hassh, client.peer.hassh()?.to_string());
             }
-            Finding::SshServer(server) => {
+            Observation::SshServer(server) => {
                 found.add(BaselineType::HasshServer, server.peer.hassh()?.to_string());
             }
-            Finding::Tool(tool) => found.add(BaselineType::Tool, tool.label.to_string()),
+            Observation::Tool(tool) => found.add(BaselineType::Tool, tool.label.to_string()),
             _ => return None,
         }
         (!found.values.is_empty()).then_some(found)
@@ -66,7 +68,7 @@ impl Observed {
         self.values.push(BaselineValue { kind, value: value.into_boxed_str() });
     }
 
-    fn add_hello(&mut self, hello: &TlsClientFinding) {
+    fn add_hello(&mut self, hello: &TlsClientObservation) {
         let hello = &hello.client.hello;
         let ja4 = hello.ja4_stable();
         self.add(BaselineType::Ja4Stable, ja4.to_string());
@@ -81,7 +83,7 @@ impl Observed {
         }
     }
 
-    fn add_request(&mut self, found: &HttpRequestFinding) {
+    fn add_request(&mut self, found: &HttpRequestObservation) {
         if let Some(akamai) = &found.akamai {
             let text = akamai.to_string();
             let is_long = text.len() > MAX_BASELINE_VALUE_BYTES;
@@ -97,7 +99,7 @@ impl Observed {
         }
     }
 
-    fn add_certificate(&mut self, found: &TlsCertificatesFinding) {
+    fn add_certificate(&mut self, found: &TlsCertificatesObservation) {
         let Some(leaf) = found.certificates.certificates.first() else { return };
         let digits: String = leaf.sha256().iter().map(|byte| format!("{byte:02x}")).collect();
         self.add(BaselineType::Certificate, digits);

@@ -22,9 +22,9 @@ use super::{
 };
 use crate::Scope;
 use crate::addresses::is_public;
-use crate::finding::{ChangeFinding, MtuFinding, StaticText};
 use crate::header_text::is_product_list;
 use crate::limits::MAX_ALIKE_HOPS;
+use crate::observation::{ChangeObservation, MtuObservation, StaticText};
 
 /// The profile of one host: an address in its tunnel.
 ///
@@ -65,7 +65,7 @@ pub struct HostProfile {
     pub distances: TopValues<Distance>,
     /// Links of the host.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub links: TopValues<MtuFinding>,
+    pub links: TopValues<MtuObservation>,
     /// Client software that its requests match.
     #[serde(default, skip_serializing_if = "is_default")]
     pub browsers: TopValues<SoftwareSeen>,
@@ -89,10 +89,10 @@ pub struct HostProfile {
     pub uptime: Option<Uptime>,
     /// Number of reported changes, and the last one.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub changes: Findings,
+    pub changes: Changes,
     /// Number of sharing reports, and the last one.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub sharings: Findings,
+    pub sharings: Changes,
     /// The latest results.
     #[serde(default, skip_serializing_if = "is_default")]
     pub latest: Latest,
@@ -238,11 +238,11 @@ pub struct TlsClientSeen {
 /// Number of changes or sharing reports of a host, and the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Findings {
+pub struct Changes {
     /// Number of reports.
     pub count: u32,
     /// The last report; `None` before the first one.
-    pub latest: Option<ChangeFinding>,
+    pub latest: Option<ChangeObservation>,
     /// Time of the last report; the epoch before the first report.
     #[serde(with = "time")]
     pub(super) last: Timestamp,
@@ -269,8 +269,8 @@ impl HostProfile {
             tls_clients: TopValues::default(),
             languages: TopValues::default(),
             uptime: None,
-            changes: Findings::default(),
-            sharings: Findings::default(),
+            changes: Changes::default(),
+            sharings: Changes::default(),
             latest: Latest::default(),
             peers: Contacts::default(),
             names: Contacts::default(),
@@ -379,7 +379,7 @@ impl HostProfile {
         }
         match &update.kind.update {
             Update::Tcp(tcp) => self.on_handshake(tcp, update.subject),
-            Update::Mtu(finding) => self.on_mtu(finding),
+            Update::Mtu(observation) => self.on_mtu(observation),
             Update::Http(head) => {
                 self.on_head(head);
                 self.latest.on_head(head, system, scope);
@@ -447,10 +447,10 @@ impl HostProfile {
         self.names.count(role, |seen| **seen == *name, || name.into());
     }
 
-    fn on_mtu(&mut self, finding: &MtuFinding) {
-        self.links.count(|seen| seen == finding, || finding.clone());
-        if finding.link.is_some() {
-            self.latest.link.clone_from(&finding.link);
+    fn on_mtu(&mut self, observation: &MtuObservation) {
+        self.links.count(|seen| seen == observation, || observation.clone());
+        if observation.link.is_some() {
+            self.latest.link.clone_from(&observation.link);
         }
     }
 
@@ -554,13 +554,13 @@ impl Latest {
     }
 }
 
-impl Findings {
+impl Changes {
     /// Time of the last report.
     pub fn last(&self) -> Option<Timestamp> {
         (self.count > 0).then_some(self.last)
     }
 
-    fn add(&mut self, found: &ChangeFinding, now: Timestamp) {
+    fn add(&mut self, found: &ChangeObservation, now: Timestamp) {
         self.count = self.count.saturating_add(1);
         self.latest = Some(found.clone());
         self.last = now;

@@ -11,11 +11,11 @@ use super::systems::{AddressSystems, NamedSystems, Several};
 use super::tools::ToolSeen;
 use super::update::SoftwareMatch;
 use super::{
-    Findings, Host, HostProfile, HttpUpdate, Latest, P0fHistory, RoleHistory, SoftwareSeen, SystemSeen,
+    Changes, Host, HostProfile, HttpUpdate, Latest, P0fHistory, RoleHistory, SoftwareSeen, SystemSeen,
     TcpUpdate, TlsUpdate, Tools, TopValues, Update,
 };
 use crate::Scope;
-use crate::finding::{ChangeFinding, MtuFinding};
+use crate::observation::{ChangeObservation, MtuObservation};
 
 /// The database lacks a label or a system that a stored host or update names.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Restore for Cow<'static, str> {
     }
 }
 
-impl Restore for MtuFinding {
+impl Restore for MtuObservation {
     fn restore(&mut self, known: Known<'_>) -> Result<(), HostRecordError> {
         self.link = known.database.match_mtu(self.mtu).cloned();
         Ok(())
@@ -128,7 +128,7 @@ restore_fields! {
     ToolSeen: label;
     SystemSeen: label;
     SoftwareSeen: label;
-    Findings: latest;
+    Changes: latest;
     Latest: system, software;
     HttpUpdate: matched, tcp, language;
     SoftwareMatch: label;
@@ -159,7 +159,7 @@ impl Restore for NamedSystems {
     }
 }
 
-impl Restore for ChangeFinding {
+impl Restore for ChangeObservation {
     fn restore(&mut self, known: Known<'_>) -> Result<(), HostRecordError> {
         match self {
             Self::Systems { from, to } => from.restore(known).and_then(|()| to.restore(known)),
@@ -173,7 +173,7 @@ impl Restore for Update {
         match self {
             Self::Tcp(update) => update.restore(known),
             Self::Http(update) => update.restore(known),
-            Self::Mtu(finding) => finding.restore(known),
+            Self::Mtu(observation) => observation.restore(known),
             Self::TlsClient(update) => update.restore(known),
             Self::Clock(_)
             | Self::Timestamp(..)

@@ -5,7 +5,7 @@ use std::mem;
 use serde::{Deserialize, Serialize};
 
 use super::Conclusion;
-use crate::finding::{ChangeFinding, Reasons};
+use crate::observation::{ChangeObservation, Reasons};
 
 /// Number of scores in the history of a host.
 const SCORE_HISTORY: usize = 32;
@@ -36,9 +36,12 @@ impl Scores {
         let hits = GROUPS.map(|(least, _)| self.count(least));
         if hits.iter().zip(GROUPS).any(|(hits, (_, most))| *hits > most) {
             *self = Self::default();
-            return Some(Conclusion::Shared(ChangeFinding::Scores { reasons: mem::take(gathered), hits }));
+            return Some(Conclusion::Shared(ChangeObservation::Scores {
+                reasons: mem::take(gathered),
+                hits,
+            }));
         }
-        (score > 1).then_some(Conclusion::Changed(ChangeFinding::Scores { reasons, hits }))
+        (score > 1).then_some(Conclusion::Changed(ChangeObservation::Scores { reasons, hits }))
     }
 
     fn count(&self, least: u8) -> u8 {
@@ -51,11 +54,11 @@ mod tests {
     use super::*;
 
     fn changed(reasons: Reasons, hits: [u8; 4]) -> Conclusion {
-        Conclusion::Changed(ChangeFinding::Scores { reasons, hits })
+        Conclusion::Changed(ChangeObservation::Scores { reasons, hits })
     }
 
     fn shared(reasons: Reasons, hits: [u8; 4]) -> Conclusion {
-        Conclusion::Shared(ChangeFinding::Scores { reasons, hits })
+        Conclusion::Shared(ChangeObservation::Scores { reasons, hits })
     }
 
     /// The conclusion after each score.

@@ -4,7 +4,7 @@ use huginn_net_tls::{Certificate, CertificateFields};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::known_servers;
-use crate::finding::{CertificateNames, ServerMark, ServerMarks, StaticText};
+use crate::observation::{CertificateNames, ServerMark, ServerMarks, StaticText};
 
 /// Maximum size of an RSA key that is a mark of its server, in bits.
 const MAX_WEAK_KEY_BITS: u32 = 1024;

@@ -7,7 +7,7 @@ use huginn_net_http::language as languages;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::finding::StaticText;
+use crate::observation::StaticText;
 
 /// Whether a field need not be stored.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {

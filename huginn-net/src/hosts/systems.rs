@@ -8,7 +8,7 @@ use huginn_net_db::TcpMatch;
 use serde::{Deserialize, Serialize};
 
 use super::Conclusion;
-use crate::finding::ChangeFinding;
+use crate::observation::ChangeObservation;
 
 /// Systems of an address in one role that changes are reported of: the database has about twenty.
 const MAX_NAMED_SYSTEMS: usize = 8;
@@ -95,7 +95,7 @@ impl NamedSystems {
                 let names = vec![Arc::clone(&from), Arc::clone(name)];
                 *self =
                     Self::Several(Box::new(Several { names, latest: Arc::clone(name), is_shared: false }));
-                return Some(Conclusion::Changed(ChangeFinding::Systems { from, to }));
+                return Some(Conclusion::Changed(ChangeObservation::Systems { from, to }));
             }
         };
         several.latest = Arc::clone(name);
@@ -107,8 +107,12 @@ impl NamedSystems {
             several.names.push(Arc::clone(name));
         }
         several.is_shared |= returns;
-        let finding = ChangeFinding::Systems { from, to };
-        Some(if several.is_shared { Conclusion::Shared(finding) } else { Conclusion::Changed(finding) })
+        let observation = ChangeObservation::Systems { from, to };
+        Some(if several.is_shared {
+            Conclusion::Shared(observation)
+        } else {
+            Conclusion::Changed(observation)
+        })
     }
 
     fn heap_bytes(&self) -> usize {
@@ -130,8 +134,8 @@ mod tests {
     fn conclusions(names: &[&str]) -> Vec<String> {
         let mut systems = NamedSystems::default();
         let in_words = |conclusion| match conclusion {
-            Some(Conclusion::Changed(ChangeFinding::Systems { from, to })) => format!("{from}>{to}"),
-            Some(Conclusion::Shared(ChangeFinding::Systems { from, to })) => format!("{from}&{to}"),
+            Some(Conclusion::Changed(ChangeObservation::Systems { from, to })) => format!("{from}>{to}"),
+            Some(Conclusion::Shared(ChangeObservation::Systems { from, to })) => format!("{from}&{to}"),
             _ => String::new(),
         };
         names.iter().map(|name| in_words(systems.add(&(*name).into()))).collect()
@@ -172,7 +176,7 @@ mod tests {
             assert_eq!(systems.add_server(&linux, 80), None);
             assert_eq!(systems.add_server(&windows, 3389), None, "the router forwards the port");
         }
-        let expected = ChangeFinding::Systems { from: Arc::clone(&linux), to: Arc::clone(&windows) };
+        let expected = ChangeObservation::Systems { from: Arc::clone(&linux), to: Arc::clone(&windows) };
         assert_eq!(systems.add_server(&windows, 80), Some(Conclusion::Changed(expected)));
         assert_eq!(systems.add_client(&linux), None, "SYNs are compared with SYNs");
     }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
 use super::stored::{exact, time};
-use crate::finding::ToolFinding;
 use crate::limits::MAX_TOP_VALUES;
+use crate::observation::ToolObservation;
 
 /// Maximum number of ports in the list of the ports that a tool sent to: 8 KiB, as much as the bitmap of all ports that
 /// replaces it.
@@ -123,7 +123,12 @@ impl Tools {
 
     /// Returns what a tool sent until its last SYN, if it is to be reported: after 1, 10, 100, 1000 SYNs and so on. A scanner is judged
     /// first: see [`take_judged`](Self::take_judged).
-    pub(super) fn take_report(&mut self, label: &Arc<Label>, last: LastSyn, now: u64) -> Option<ToolFinding> {
+    pub(super) fn take_report(
+        &mut self,
+        label: &Arc<Label>,
+        last: LastSyn,
+        now: u64,
+    ) -> Option<ToolObservation> {
         let seen = self.seen.iter_mut().find(|seen| seen.label == *label)?;
         let is_named = seen.reported == Reported::Named;
         if is_scanner(label) {
@@ -143,7 +148,7 @@ impl Tools {
     }
 
     /// Judges the scanners whose time has come. Returns what they sent until their last SYN, with its packet, if they are to be reported.
-    pub(super) fn take_judged(&mut self, now: u64) -> Vec<(LastSyn, ToolFinding)> {
+    pub(super) fn take_judged(&mut self, now: u64) -> Vec<(LastSyn, ToolObservation)> {
         let due = self.seen.iter_mut().filter(|seen| seen.judged_at.is_some_and(|at| at <= now));
         let judged = due.filter_map(|seen| {
             seen.judged_at = None;
@@ -154,7 +159,7 @@ impl Tools {
     }
 
     /// Returns what scanners sent, if that is more than in the last report: at the end of a capture.
-    pub(super) fn take_last(&mut self) -> Vec<(LastSyn, ToolFinding)> {
+    pub(super) fn take_last(&mut self) -> Vec<(LastSyn, ToolObservation)> {
         let named = self.seen.iter_mut().filter(|seen| seen.reported == Reported::Named);
         let grown = named.filter_map(|seen| {
             let min = seen.reported_syns.saturating_mul(MIN_TOOL_GROWTH_PERCENT);
@@ -185,11 +190,11 @@ impl Tools {
 
     /// What each tool sent until now, the one with most SYNs first; of equal ones, the first that was seen. Without stacks that send the
     /// SYNs of a scanner.
-    pub fn findings(&self) -> impl Iterator<Item = ToolFinding> {
+    pub fn findings(&self) -> impl Iterator<Item = ToolObservation> {
         let mut seen: Vec<&ToolSeen> =
             self.seen.iter().filter(|seen| seen.standing() != Reported::Nothing).collect();
         seen.sort_by_key(|seen| std::cmp::Reverse(seen.syns));
-        seen.into_iter().map(ToolSeen::finding)
+        seen.into_iter().map(ToolSeen::observation)
     }
 
     /// Counts SYNs of a tool that are left out.
@@ -288,14 +293,14 @@ impl ToolSeen {
     }
 
     /// Describes it, and takes note that it was reported.
-    fn report(&mut self, standing: Reported) -> ToolFinding {
+    fn report(&mut self, standing: Reported) -> ToolObservation {
         let is_update = self.reported == standing;
         (self.reported, self.reported_syns) = (standing, self.syns);
-        ToolFinding { is_update, ..self.finding() }
+        ToolObservation { is_update, ..self.observation() }
     }
 
-    fn finding(&self) -> ToolFinding {
-        ToolFinding {
+    fn observation(&self) -> ToolObservation {
+        ToolObservation {
             label: Arc::clone(&self.label),
             is_scanner: is_scanner(&self.label),
             resembles: self.standing() == Reported::Resembles,

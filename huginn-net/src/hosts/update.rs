@@ -16,15 +16,15 @@ use super::server_header;
 use super::tools::Tools;
 use super::{Observed, ServerFacts};
 use super::{ProgressUpdate, asked_name, host_name};
-use crate::Finding;
-use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
+use crate::Observation;
 use crate::limits::MAX_SOFTWARE_LEN;
+use crate::observation::{HttpVerdict, ImitationFinding, MtuObservation, SystemCheck, TlsClientObservation};
 
 /// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
 const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
 /// Output of the protocols: a finding for the sink, or an update of the host table.
-pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
+pub(crate) type FlowOutput = Route<Observation, HostUpdate>;
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ pub(crate) enum Update {
     /// The head of a request or response.
     Http(Box<HttpUpdate>),
     /// The link; sent only if profiles are enabled.
-    Mtu(MtuFinding),
+    Mtu(MtuObservation),
     /// A ClientHello; sent only if profiles are enabled.
     TlsClient(TlsUpdate),
     /// A ServerHello; sent only if profiles are enabled.
@@ -198,7 +198,7 @@ pub(crate) struct RequestFacts {
     /// The TLS library that the fingerprint names.
     pub(crate) library: Option<Arc<str>>,
     /// Why the client is not the software that it claims to be.
-    pub(crate) imitation: Option<Box<ImitationNotice>>,
+    pub(crate) imitation: Option<Box<ImitationFinding>>,
     /// A part of the random of a hello.
     pub(crate) random: Option<u64>,
     /// Whether a hello is that of a browser.
@@ -210,23 +210,23 @@ pub(crate) struct RequestFacts {
 
 impl RequestFacts {
     /// The contact of a ClientHello.
-    pub(crate) fn from_hello(finding: &TlsClientFinding) -> Self {
-        let found = finding.software().map(|found| found.software);
+    pub(crate) fn from_hello(observation: &TlsClientObservation) -> Self {
+        let found = observation.software().map(|found| found.software);
         let imitation = found.as_deref().and_then(|software| {
             let imitation = software.imitation.as_ref()?;
             let fields: Vec<&str> = imitation.fields.iter().map(|field| field.name()).collect();
-            Some(Box::new(ImitationNotice {
+            Some(Box::new(ImitationFinding {
                 claim: format!("TLS imitates {}", imitation.browser.name()),
                 contradicts: vec![format!("these fields differ: {}", fields.join(", "))],
             }))
         });
-        let hello = &finding.client.hello;
+        let hello = &observation.client.hello;
         let is_browser = imitation.is_none()
             && matches!(hello.family(), Some(ClientFamily::Chromium | ClientFamily::Firefox));
         let speaks_http = hello.alpn().all(|protocol| matches!(protocol, b"h2" | b"http/1.1" | b"http/1.0"));
         let is_nameless = hello.is_nameless()
             && hello.transport() == Transport::Tcp
-            && !(is_browser || finding.decrypted || finding.client.follows_other)
+            && !(is_browser || observation.decrypted || observation.client.follows_other)
             && speaks_http;
         Self {
             name: hello.server_name().and_then(host_name),
@@ -252,7 +252,7 @@ impl RequestFacts {
         let by_settings = software.and_then(|found| found.software.application.clone());
         let imitation = imitation.and_then(|found| {
             let (claim, contradicts) = found.reasons.split_first()?;
-            Some(Box::new(ImitationNotice { claim: claim.clone(), contradicts: contradicts.to_vec() }))
+            Some(Box::new(ImitationFinding { claim: claim.clone(), contradicts: contradicts.to_vec() }))
         });
         let user_agent = request.user_agent();
         Self {
@@ -291,7 +291,7 @@ impl HttpUpdate {
     }
 
     /// Adds the fields for findings above fingerprints.
-    pub(crate) fn for_notices(
+    pub(crate) fn for_findings(
         self,
         contact: RequestFacts,
         verdict: &HttpVerdict,
@@ -354,9 +354,9 @@ pub(crate) struct TlsUpdate {
 }
 
 impl TlsUpdate {
-    pub(crate) fn new(finding: &TlsClientFinding, tcp: Option<Arc<Label>>) -> Self {
-        let hello = &finding.client.hello;
-        let software = finding.software().map(|found| found.software.to_string().into());
+    pub(crate) fn new(observation: &TlsClientObservation, tcp: Option<Arc<Label>>) -> Self {
+        let hello = &observation.client.hello;
+        let software = observation.software().map(|found| found.software.to_string().into());
         Self {
             ja4: hello.ja4(),
             transport: hello.transport(),

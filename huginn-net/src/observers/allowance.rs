@@ -2,10 +2,10 @@
 
 use huginn_net_core::{Route, Segment, TcpHeader, TunnelLayer};
 
-use crate::Finding;
+use crate::Observation;
 use crate::event_limits::{EventFrame, EventLimits};
-use crate::finding::TextLimit;
 use crate::hosts::FlowOutput;
+use crate::observation::TextLimit;
 
 /// Bytes of the record of a frame in a capture file (pcap), which a frame has beside its headers.
 const RECORD_BYTES: usize = 16;
@@ -79,8 +79,13 @@ impl Allowance {
     }
 
     /// Takes the [bytes](crate::Event::text_bytes) of a match, which is reported in place of later events.
-    pub(crate) fn charge(&mut self, limits: &ConnectionLimits, frame: EventFrame, finding: &Finding) -> u32 {
-        let bytes = frame.event_bytes(finding, limits.text);
+    pub(crate) fn charge(
+        &mut self,
+        limits: &ConnectionLimits,
+        frame: EventFrame,
+        observation: &Observation,
+    ) -> u32 {
+        let bytes = frame.event_bytes(observation, limits.text);
         self.bytes = self.bytes.saturating_sub_unsigned(bytes);
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
@@ -106,8 +111,8 @@ impl Allowance {
         output: &FlowOutput,
         reserved: u64,
     ) -> Option<u32> {
-        let finding = match output {
-            Route::Report(finding) => finding,
+        let observation = match output {
+            Route::Report(observation) => observation,
             Route::Update(update) => {
                 self.bytes = self
                     .bytes
@@ -119,7 +124,7 @@ impl Allowance {
         if second != self.second {
             (self.second, self.events) = (second, 0);
         }
-        let bytes = frame.event_bytes(finding, limits.text);
+        let bytes = frame.event_bytes(observation, limits.text);
         let left = self.bytes.saturating_add_unsigned(reserved).saturating_sub_unsigned(bytes);
         let has_too_many = limits.events.is_some_and(|max| self.events >= max);
         if bytes > reserved && (has_too_many || left < 0 && limits.output_ratio.is_some()) {

@@ -12,7 +12,7 @@ use super::flow_state::{ProtocolStates, TransportState, UdpState};
 #[cfg(feature = "decrypt")]
 use super::quic_content::{self, QuicConnections, QuicContent};
 use super::{FlowOutput, Observers};
-use crate::parser_findings::ParserFindings;
+use crate::parser_events::ParserEvents;
 #[cfg(feature = "decrypt")]
 use crate::scope::Scope;
 
@@ -36,7 +36,7 @@ impl Observers {
         #[cfg(feature = "decrypt")]
         let tls = self.tls;
         let Self { tls_udp, counters, settings, .. } = self;
-        let findings = ParserFindings { settings, systems, mismatch, is_nameless };
+        let parser_events = ParserEvents { settings, systems, mismatch, is_nameless };
         let payload = segment.payload;
         #[cfg(feature = "decrypt")]
         if let Some(secrets) = self.decryption.secrets().filter(|_| settings.scope == Scope::Full) {
@@ -49,7 +49,7 @@ impl Observers {
                 QuicConnections::on_hello(quic, origin.subject, payload, &event);
                 if tls {
                     let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-                    findings.on_tls(origin.subject, event, false, emit);
+                    parser_events.on_tls(origin.subject, event, false, emit);
                 }
             });
             let Some(quic) = quic else { return Interest::More };
@@ -63,14 +63,14 @@ impl Observers {
             };
             let emit = &mut |subject: Side, output| emit(subject.into(), output);
             quic.on_datagram(sender, payload, secrets, &mut content, &mut |side, event| {
-                quic_content::report(&findings, side, event, emit);
+                quic_content::report(&parser_events, side, event, emit);
             });
             quic.note_last(|| (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender)));
             return Interest::More;
         }
         tls_udp.on_datagram(payload, sender, &mut state.tls, &mut counters.tls, &mut |origin, event| {
             let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-            findings.on_tls(origin.subject, event, false, emit);
+            parser_events.on_tls(origin.subject, event, false, emit);
         })
     }
 
@@ -98,7 +98,7 @@ impl Observers {
             return;
         };
         let Some((packet, flow)) = quic.take_last() else { return };
-        let findings = ParserFindings { settings: &self.settings, systems, mismatch, is_nameless };
+        let parser_events = ParserEvents { settings: &self.settings, systems, mismatch, is_nameless };
         let ProtocolCounters { http, tls, decryption, .. } = &mut self.counters;
         let reads_handshakes = self.tls && self.tls_settings.handshakes;
         let mut content = QuicContent {
@@ -110,7 +110,7 @@ impl Observers {
             emit(Event::from_origin(packet, flow.clone(), side.into(), output));
         };
         quic.on_end(secrets, &mut content, &mut |side, event| {
-            quic_content::report(&findings, side, event, emit);
+            quic_content::report(&parser_events, side, event, emit);
         });
     }
 }

@@ -16,7 +16,7 @@ use super::progress::HandshakeProgress;
 use super::quic_content::QuicConnections;
 use super::stream_parsers::Parsers;
 use crate::p0f_flow::P0fFlow;
-use crate::parser_findings::HandshakeSystems;
+use crate::parser_events::HandshakeSystems;
 use crate::watch::FlowMatches;
 
 /// The state of one flow.

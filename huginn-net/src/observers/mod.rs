@@ -46,7 +46,7 @@ pub use self::settings::Configure;
 pub use self::stages::WithoutHosts;
 use self::strays::Strays;
 use self::stream_parsers::Parsers;
-use crate::Finding;
+use crate::Observation;
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventFrame;
@@ -55,7 +55,7 @@ use crate::hosts::{
     Baseline, FlowOutput, HostLimits, HostUpdate, Hosts, Observed, Progress, ProgressUpdate, Update,
 };
 use crate::p0f_flow::is_hidden_from_p0f;
-use crate::parser_findings::FindingSettings;
+use crate::parser_events::ParserSettings;
 use crate::scope::Scope;
 use crate::watch::{FlowMatches, Matches, Watcher};
 
@@ -72,7 +72,7 @@ pub struct Observers {
     ssh: bool,
     decryption: Decryption,
     counters: ProtocolCounters,
-    settings: FindingSettings,
+    settings: ParserSettings,
     /// Where both databases come from, if they can be replaced.
     replaceable_databases: Option<Box<ReplaceableReader<NamingDatabases>>>,
     hosts: HostLimits,
@@ -88,8 +88,8 @@ pub struct Observers {
 
 /// The update for the values of a finding about a side, if baselines list them.
 fn baseline_update(output: &FlowOutput, subject: Side) -> Option<FlowOutput> {
-    let Route::Report(finding) = output else { return None };
-    Some(Route::Update(Update::Observed(Box::new(Observed::of(finding, subject)?)).into()))
+    let Route::Report(observation) = output else { return None };
+    Some(Route::Update(Update::Observed(Box::new(Observed::of(observation, subject)?)).into()))
 }
 
 /// The update for a step of a connection.
@@ -104,7 +104,7 @@ fn progress_update(step: Progress, by_tool: bool, is_proven: bool) -> FlowOutput
 fn complete(output: &mut FlowOutput, is_proven: bool, packet_number: impl FnOnce() -> u64) {
     match output {
         Route::Update(update) => update.set_proven(is_proven),
-        Route::Report(Finding::Conflict(found)) => found.complete(packet_number(), is_proven),
+        Route::Report(Observation::Conflict(found)) => found.complete(packet_number(), is_proven),
         Route::Report(_) => {}
     }
 }
@@ -136,15 +136,15 @@ impl Checks<'_> {
         emit: &mut dyn FnMut(Side, u32, FlowOutput),
     ) {
         let known = self.known;
-        let is_known = |finding: &Finding, subject: Side| {
-            known.is_some_and(|known| known.silences(finding, ts, ends, subject))
+        let is_known = |observation: &Observation, subject: Side| {
+            known.is_some_and(|known| known.silences(observation, ts, ends, subject))
         };
         let mut found = Matches::default();
         match &mut output {
-            Route::Report(finding) if is_known(finding, subject) => return,
-            Route::Report(finding) => {
+            Route::Report(observation) if is_known(observation, subject) => return,
+            Route::Report(observation) => {
                 if let Some(watcher) = &mut self.watcher {
-                    found = watcher.on_finding(finding, subject, self.matches, || ends);
+                    found = watcher.on_finding(observation, subject, self.matches, || ends);
                 }
             }
             Route::Update(_) if self.has_profiles => mark_first(self.has_updated, subject, &mut output),
@@ -159,10 +159,10 @@ impl Checks<'_> {
         observed.into_iter().for_each(|update| emit(subject, 0, update));
         for (subject, mut found) in found.reported {
             found.is_proven = self.is_proven;
-            let finding = Finding::Match(Box::new(found));
-            if !is_known(&finding, subject) {
-                let text_bytes = self.allowance.charge(&self.limits, frame, &finding);
-                emit(subject, text_bytes, Route::Report(finding));
+            let observation = Observation::Match(Box::new(found));
+            if !is_known(&observation, subject) {
+                let text_bytes = self.allowance.charge(&self.limits, frame, &observation);
+                emit(subject, text_bytes, Route::Report(observation));
             }
         }
     }
@@ -175,7 +175,7 @@ fn number_of(origin: &Origin, segment: &Segment<'_>) -> u64 {
 
 /// Whether an event has the algorithms of SSH, after which the login comes.
 fn has_ssh_keys(output: &FlowOutput) -> bool {
-    matches!(output, Route::Report(Finding::SshHandshake(_)))
+    matches!(output, Route::Report(Observation::SshHandshake(_)))
 }
 
 /// Marks an update of a host that is its first one in the connection.
@@ -190,7 +190,7 @@ fn mark_first([client, server]: &mut [bool; 2], side: Side, output: &mut FlowOut
 
 impl Protocol for Observers {
     type Flow = FlowState;
-    type Event = Route<Finding, HostUpdate>;
+    type Event = Route<Observation, HostUpdate>;
     type SharedState = Hosts;
     type Counters = ProtocolCounters;
 
@@ -289,9 +289,9 @@ impl Protocol for Observers {
             let is_reserved = allowance.reserve_summary(ratio, segment);
             protocols.connection = Some(Box::new(OpenConnection::new(segment, sender, is_reserved)));
         }
-        let has_notices = self.settings.notices.is_some();
+        let has_findings = self.settings.findings.is_some();
         let by_tool = protocols.by_tool == Some(Side::Client);
-        let is_followed = has_notices || by_tool;
+        let is_followed = has_findings || by_tool;
         if let Some(step) = handshake.on_segment(segment, sender, is_followed)
             && is_followed
         {
@@ -322,7 +322,7 @@ impl Protocol for Observers {
             self.count_suppressed(suppressed);
             self.examples.add_segment(&self.counters, segment, sender);
         }
-        if has_keys && has_notices {
+        if has_keys && has_findings {
             *login = Some(Box::default());
         }
         if let Some(found) = login.as_mut().and_then(|login| login.on_segment(segment, sender)) {
@@ -375,7 +375,7 @@ impl Protocol for Observers {
             let Event { ts, packet_number, flow, subject, conflict, kind, .. } = event;
             let at = (ts, (flow.client, flow.server));
             checks.pass(kind, subject, (frame, reserved), at, &mut |subject, text_bytes, kind| {
-                let is_match = matches!(kind, Route::Report(Finding::Match(_)));
+                let is_match = matches!(kind, Route::Report(Observation::Match(_)));
                 let mut event = Event::new(ts, packet_number, flow.clone(), subject, kind);
                 event.conflict = conflict;
                 event.text_bytes = if is_match { text_bytes } else { 0 };

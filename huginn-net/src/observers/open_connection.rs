@@ -9,10 +9,10 @@ use huginn_net_http::Role;
 use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::Handshake;
 
-use crate::Finding;
-use crate::finding::{Connection, TcpHistory, TextLimit, TlsClientFinding, Traffic};
+use crate::Observation;
 use crate::hosts::FlowOutput;
 use crate::limits::MAX_HOST_BYTES;
+use crate::observation::{Connection, TcpHistory, TextLimit, TlsClientObservation, Traffic};
 
 /// A connection that has not ended yet.
 #[derive(Debug)]
@@ -76,41 +76,46 @@ impl OpenConnection {
 
     /// Adds what an output of the protocols says about the connection.
     pub(crate) fn on_output(&mut self, output: &FlowOutput, subject: Side) {
-        let Route::Report(finding) = output else { return };
+        let Route::Report(observation) = output else { return };
         self.has_findings = true;
         let connection = &mut self.connection;
-        match finding {
-            Finding::Tcp(finding) => {
-                let system = match finding.signature.handshake {
+        match observation {
+            Observation::Tcp(observation) => {
+                let system = match observation.signature.handshake {
                     Handshake::Syn => &mut connection.client_system,
                     Handshake::SynAck => &mut connection.server_system,
                 };
-                *system = finding.matched.as_ref().map(|found| found.named(Arc::clone(&found.label)));
+                *system = observation.matched.as_ref().map(|found| found.named(Arc::clone(&found.label)));
             }
-            Finding::HttpRequest(finding) => {
-                connection.add_host(finding.request.host());
-                let by_settings = finding.software.as_ref().map(|found| found.software.to_string().into());
-                let name = finding.verdict.name().map(|name| name.to_string().into()).or(by_settings);
+            Observation::HttpRequest(observation) => {
+                connection.add_host(observation.request.host());
+                let by_settings =
+                    observation.software.as_ref().map(|found| found.software.to_string().into());
+                let name = observation.verdict.name().map(|name| name.to_string().into()).or(by_settings);
                 connection.client_software = connection.client_software.take().or(name);
             }
-            Finding::HttpResponse(finding) => {
+            Observation::HttpResponse(observation) => {
                 let shared = |found: &HttpMatch| found.named(Arc::clone(&found.label), Role::Response);
                 let software = &mut connection.server_software;
-                *software = software.take().or_else(|| finding.verdict.matched.as_ref().map(shared));
+                *software = software.take().or_else(|| observation.verdict.matched.as_ref().map(shared));
             }
-            Finding::TlsClient(finding) if connection.ja4.is_none() => connection.add_hello(finding),
-            Finding::TlsServer(finding) => connection.tls_version = Some(finding.server.hello.version()),
-            Finding::TlsCertificates(finding) if subject == Side::Server => {
-                let own = finding.certificates.certificates.first();
+            Observation::TlsClient(observation) if connection.ja4.is_none() => {
+                connection.add_hello(observation)
+            }
+            Observation::TlsServer(observation) => {
+                connection.tls_version = Some(observation.server.hello.version())
+            }
+            Observation::TlsCertificates(observation) if subject == Side::Server => {
+                let own = observation.certificates.certificates.first();
                 connection.certificate = connection.certificate.take().or_else(|| own.cloned());
             }
-            Finding::SshClient(finding) => {
-                connection.hassh = hassh(&finding.peer);
-                let name = finding.software().map(|found| found.software.to_string().into());
+            Observation::SshClient(observation) => {
+                connection.hassh = hassh(&observation.peer);
+                let name = observation.software().map(|found| found.software.to_string().into());
                 connection.client_software = connection.client_software.take().or(name);
             }
-            Finding::SshServer(finding) => connection.hassh_server = hassh(&finding.peer),
-            Finding::Mismatch(Consistency { outcome, .. }) => connection.mismatch = Some(*outcome),
+            Observation::SshServer(observation) => connection.hassh_server = hassh(&observation.peer),
+            Observation::Mismatch(Consistency { outcome, .. }) => connection.mismatch = Some(*outcome),
             _ => {}
         }
     }
@@ -125,16 +130,16 @@ impl OpenConnection {
     pub(crate) fn into_event(self) -> Option<Event<FlowOutput>> {
         let Self { flow, has_findings, packet_number, connection, .. } = self;
         let ts = connection.end;
-        let finding = Finding::Connection(Box::new(connection));
-        has_findings.then(|| Event::new(ts, packet_number, flow, Side::Client, Route::Report(finding)))
+        let observation = Observation::Connection(Box::new(connection));
+        has_findings.then(|| Event::new(ts, packet_number, flow, Side::Client, Route::Report(observation)))
     }
 }
 
 impl Connection {
-    fn add_hello(&mut self, finding: &TlsClientFinding) {
-        let hello = &finding.client.hello;
+    fn add_hello(&mut self, observation: &TlsClientObservation) {
+        let hello = &observation.client.hello;
         self.ja4 = Some(hello.ja4());
-        self.tls_client = finding.software();
+        self.tls_client = observation.software();
         self.add_host(hello.server_name());
     }
 

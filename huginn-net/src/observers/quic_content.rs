@@ -8,7 +8,7 @@ use huginn_net_tls::{DecryptedHandshake, HandshakeCounters, TlsEvent, Transport}
 
 use super::FlowOutput;
 use super::decryption::{ContentEvent, DecryptionCounters, count};
-use crate::parser_findings::ParserFindings;
+use crate::parser_events::ParserEvents;
 
 /// Maximum number of QUIC connections of a flow that are decrypted at once: a client that starts another one on the same ports has ended
 /// the one before.
@@ -197,14 +197,14 @@ impl Connection {
 
 /// Passes what was decrypted on as findings.
 pub(super) fn report(
-    findings: &ParserFindings<'_>,
+    parser_events: &ParserEvents<'_>,
     side: Side,
     event: ContentEvent,
     emit: &mut impl FnMut(Side, FlowOutput),
 ) {
     match event {
-        ContentEvent::Http(event) => findings.on_http(side, event, true, emit),
-        ContentEvent::Tls(event) => findings.on_tls(side, event, true, emit),
+        ContentEvent::Http(event) => parser_events.on_http(side, event, true, emit),
+        ContentEvent::Tls(event) => parser_events.on_tls(side, event, true, emit),
         ContentEvent::Message(..) | ContentEvent::Alert(_) => {}
     }
 }

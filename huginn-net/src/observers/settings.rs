@@ -11,9 +11,9 @@ use super::{BlindSpotExamples, Decryption, Observers, ProtocolCounters};
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
-use crate::finding::Clients;
-use crate::hosts::{Baseline, HostLimits, Hosts, NoticeSettings};
-use crate::parser_findings::FindingSettings;
+use crate::hosts::{Baseline, FindingSettings, HostLimits, Hosts};
+use crate::observation::Clients;
+use crate::parser_events::ParserSettings;
 use crate::scope::Scope;
 use crate::watch::{WatchListHandle, Watcher};
 
@@ -29,12 +29,12 @@ impl Observers {
             ssh: true,
             decryption: Decryption::default(),
             counters: ProtocolCounters::default(),
-            settings: FindingSettings {
+            settings: ParserSettings {
                 database,
                 clients: Clients::default(),
                 scope: Scope::default(),
                 profiles: false,
-                notices: None,
+                findings: None,
                 handshakes: false,
             },
             replaceable_databases: None,
@@ -58,10 +58,10 @@ impl Observers {
 
     /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::observers::WithoutHosts).
     pub fn host_table(&self) -> Hosts {
-        let FindingSettings { scope, profiles, notices, .. } = self.settings;
+        let ParserSettings { scope, profiles, findings, .. } = self.settings;
         let hosts = Hosts::new(&self.hosts, self.event_limits, scope, profiles);
         let is_full = scope == Scope::Full;
-        let hosts = hosts.with_notices(notices.filter(|_| is_full)).with_known(self.known.clone());
+        let hosts = hosts.with_findings(findings.filter(|_| is_full)).with_known(self.known.clone());
         hosts.with_baseline(self.baseline.as_deref().filter(|_| is_full))
     }
 }
@@ -152,8 +152,8 @@ pub trait Configure: Sized {
         })
     }
 
-    /// Sets watch lists (default: none). A [`Match`](crate::finding::Match) follows each event with a value that a list
-    /// watches; TLS hellos, SSH peers and HTTP requests also have its [entries](crate::Finding::listed). A flow reports each
+    /// Sets watch lists (default: none). A [`Match`](crate::observation::Match) follows each event with a value that a list
+    /// watches; TLS hellos, SSH peers and HTTP requests also have its [entries](crate::Observation::listed). A flow reports each
     /// entry once; addresses are compared at its first event. Not in the [scope of p0f](Scope::P0f).
     ///
     /// Certificates need [handshakes](Self::handshakes).
@@ -184,16 +184,16 @@ pub trait Configure: Sized {
         self.set(|own| own.settings.profiles = remember)
     }
 
-    /// Reports [`TrafficNotice`](crate::finding::TrafficNotice) findings with these thresholds, or none (default): scans, beacons,
+    /// Reports [`Finding`](crate::observation::Finding) findings with these thresholds, or none (default): scans, beacons,
     /// unusual servers, certificates of C2 programs, contradictions and imitations. They cost time for every SYN, ClientHello and
     /// request. The scope of p0f has none.
     ///
     /// Handshakes over TCP without a server name are followed for them. Certificates of servers with a name are compared only if
     /// [all](Self::handshakes) are followed.
     #[must_use]
-    fn notices(self, settings: Option<NoticeSettings>) -> Self {
+    fn findings(self, settings: Option<FindingSettings>) -> Self {
         self.set(|own| {
-            own.settings.notices = settings;
+            own.settings.findings = settings;
             own.strays = settings.map(|_| Box::default());
             own.tls_settings = own.tls_settings.nameless(settings.is_some());
         })
@@ -201,7 +201,7 @@ pub trait Configure: Sized {
 
     /// Compares fingerprints, servers, issuers and TLS clients with a baseline, or not (default). Of a
     /// [parsed](Baseline::parse) baseline, each value that it lacks is a
-    /// [`NewFingerprintNotice`](crate::finding::NewFingerprintNotice), once in all captures of the analyzer. The scope of p0f has
+    /// [`NewFingerprintFinding`](crate::observation::NewFingerprintFinding), once in all captures of the analyzer. The scope of p0f has
     /// none. A baseline enables [handshakes](Self::handshakes), which have the certificates.
     #[must_use]
     fn baseline(self, baseline: Option<Baseline>) -> Self {
@@ -215,7 +215,7 @@ pub trait Configure: Sized {
         self.set(|own| own.known = known)
     }
 
-    /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow with
+    /// Enables or disables (default) a [`Connection`](crate::observation::Connection) finding at the end of each flow with
     /// another event. It costs time for every packet.
     #[must_use]
     fn connections(self, report: bool) -> Self {

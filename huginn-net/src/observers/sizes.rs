@@ -11,7 +11,7 @@ use super::flow_state::{FlowState, ProtocolStates, TransportState, UdpState};
 use super::stream_parsers::Parsers;
 use crate::hosts::{Host, HostUpdate};
 use crate::sizes::check_size;
-use crate::{Event, Finding};
+use crate::{Event, Observation};
 
 #[test]
 fn sizes_have_reasons() {
@@ -40,7 +40,10 @@ fn sizes_have_reasons() {
         "per connection with payload: the parser, and which sides it reads",
     );
     check_size::<Event>(232, "per event: two socket addresses, a time, and the finding");
-    check_size::<Finding>(120, "per event, moved often: the limit is what the compiler moves without memcpy");
+    check_size::<Observation>(
+        120,
+        "per event, moved often: the limit is what the compiler moves without memcpy",
+    );
     check_size::<HostUpdate>(96, "per update of a host: facts of a handshake or head, the long ones boxed");
     check_size::<Host>(152, "per host: clocks of both roles, and boxes that few hosts have");
     check_size::<FlowOutput>(120, "per event or update on its way to the sink: a finding is the larger");

@@ -3,7 +3,7 @@
 use huginn_net_core::{Event, Interest, NextSeq, Origin, Protocol, Route, Segment, Side};
 
 use super::{FlowState, Observers, ProtocolCounters};
-use crate::Finding;
+use crate::Observation;
 use crate::hosts::HostUpdate;
 
 /// Observers that report the [updates](HostUpdate) of hosts, instead of keeping a host table.
@@ -16,12 +16,12 @@ use crate::hosts::HostUpdate;
 /// use huginn_net::core::{Analyzer, Event, Route, SharedState};
 /// use huginn_net::hosts::HostUpdate;
 /// use huginn_net::observers::WithoutHosts;
-/// use huginn_net::{CaptureReader, Finding, Observers};
+/// use huginn_net::{CaptureReader, Observation, Observers};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
 /// let mut updates = Vec::new();
 /// let mut analyzer = Analyzer::builder_with(WithoutHosts::new(Observers::default())).build();
-/// analyzer.analyze(CaptureReader::open(path)?, &mut |event: Event<Route<Finding, HostUpdate>>| {
+/// analyzer.analyze(CaptureReader::open(path)?, &mut |event: Event<Route<Observation, HostUpdate>>| {
 ///     match event.into_route() {
 ///         Route::Report(event) => println!("{} {:?}", event.ts, event.subject_addr()),
 ///         Route::Update(update) => updates.push(update),
@@ -48,7 +48,7 @@ impl WithoutHosts {
 
 impl Protocol for WithoutHosts {
     type Flow = FlowState;
-    type Event = Route<Finding, HostUpdate>;
+    type Event = Route<Observation, HostUpdate>;
     type SharedState = ();
     type Counters = ProtocolCounters;
 

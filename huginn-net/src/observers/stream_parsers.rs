@@ -9,9 +9,9 @@ use super::FlowOutput;
 #[cfg(feature = "decrypt")]
 use super::decryption::{ContentEvent, TlsContent, TlsContentCounters};
 use super::decryption::{Decryption, DecryptionCounters};
-use crate::Finding;
-use crate::finding::ConflictFinding;
-use crate::parser_findings::{ParserFindings, on_ssh};
+use crate::Observation;
+use crate::observation::ConflictObservation;
+use crate::parser_events::{ParserEvents, on_ssh};
 #[cfg(feature = "decrypt")]
 use huginn_net_core::Tally;
 
@@ -97,7 +97,7 @@ impl ParserSet for Parsers {
 
 /// Passes data to the parsers of a connection, and their events on as findings.
 pub(super) struct ParserReader<'a> {
-    pub(super) findings: ParserFindings<'a>,
+    pub(super) parser_events: ParserEvents<'a>,
     /// None if HTTP is not read.
     pub(super) http: Option<&'a mut HttpCounters>,
     pub(super) tls: &'a mut TlsCounters,
@@ -142,15 +142,15 @@ impl ParserReader<'_> {
             &mut dyn FnMut(Side, ContentEvent),
         ),
     ) {
-        let Self { findings, http, tls, decryption, .. } = self;
+        let Self { parser_events, http, tls, decryption, .. } = self;
         let Some(slot) = &mut parsers.decrypted else { return };
         let mut found = TlsContentCounters::default();
         let mut handshake = parsers.tls.parser_mut();
         read(slot, &mut found, &mut |side, event| {
-            let mut on_tls = |side, event| findings.on_tls(side, event, false, emit);
+            let mut on_tls = |side, event| parser_events.on_tls(side, event, false, emit);
             match (event, &mut handshake) {
-                (ContentEvent::Http(event), _) => findings.on_http(side, event, true, emit),
-                (ContentEvent::Tls(event), _) => findings.on_tls(side, event, true, emit),
+                (ContentEvent::Http(event), _) => parser_events.on_http(side, event, true, emit),
+                (ContentEvent::Tls(event), _) => parser_events.on_tls(side, event, true, emit),
                 (ContentEvent::Message(kind, body), Some(handshake)) => {
                     handshake.on_decrypted_message(side, kind, &body, tls, &mut on_tls);
                 }
@@ -175,16 +175,16 @@ impl ParserReader<'_> {
         input: StreamInput<'_>,
         emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
-        let Self { findings, http, conflict, .. } = self;
+        let Self { parser_events, http, conflict, .. } = self;
         if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
             *conflict = Some(reason);
-            let finding = ConflictFinding::new(reason, input.conflicting_packet());
-            emit(Side::Client, Route::Report(Finding::Conflict(finding)));
+            let observation = ConflictObservation::new(reason, input.conflicting_packet());
+            emit(Side::Client, Route::Report(Observation::Conflict(observation)));
         }
         match http {
             Some(counters) => {
                 parsers.http.on_data(input, counters, &mut |side, event| {
-                    findings.on_http(side, event, false, emit);
+                    parser_events.on_http(side, event, false, emit);
                 });
             }
             None => parsers.http.drop_parser(),
@@ -194,9 +194,9 @@ impl ParserReader<'_> {
         self.read_content(parsers, emit, |slot, counters, emit| {
             slot.on_data(input, counters, &mut &mut *emit)
         });
-        let Self { findings, tls, ssh, peers, ssh_peers, .. } = self;
-        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, false, emit));
-        let clients = &findings.settings.clients;
+        let Self { parser_events, tls, ssh, peers, ssh_peers, .. } = self;
+        parsers.tls.on_data(input, tls, &mut |side, event| parser_events.on_tls(side, event, false, emit));
+        let clients = &parser_events.settings.clients;
         if input.conflict().is_some() {
             // The peers of the connection are those of the delivered content.
             let mut other = SshPeers::default();

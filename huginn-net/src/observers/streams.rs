@@ -12,7 +12,7 @@ use super::flow_state::{ProtocolStates, TransportState};
 use super::stream_parsers::{ParserReader, Parsers, StreamProtocols};
 use super::{FlowOutput, Observers, ProtocolCounters};
 use crate::p0f_flow::ends_http;
-use crate::parser_findings::{ParserFindings, on_ssh};
+use crate::parser_events::{ParserEvents, on_ssh};
 use crate::scope::Scope;
 
 impl Observers {
@@ -67,8 +67,8 @@ impl Observers {
         if has_parsed && let Some(content) = streams.parsers_mut().and_then(Parsers::content_mut) {
             content.note_last(|| (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender)));
         }
-        let ParserReader { findings, peers, ssh_peers, .. } = reader;
-        let clients = &findings.settings.clients;
+        let ParserReader { parser_events, peers, ssh_peers, .. } = reader;
+        let clients = &parser_events.settings.clients;
         ssh_peers.on_segment(segment, payload.len(), sender, peers, &mut |side, event| {
             on_ssh(clients, side, event, &mut |side, output| emit(side.into(), output));
         });
@@ -107,7 +107,7 @@ impl Observers {
             ..
         } = &mut self.counters;
         let reader = ParserReader {
-            findings: ParserFindings { settings: &self.settings, systems, mismatch, is_nameless },
+            parser_events: ParserEvents { settings: &self.settings, systems, mismatch, is_nameless },
             http: enabled.http.then_some(http),
             tls,
             ssh: parser,
@@ -137,8 +137,8 @@ impl Observers {
                 first.get_or_insert_with(|| input.event(flow, Side::Client, ()));
             },
         );
-        let ParserReader { findings, peers, ssh_peers, .. } = reader;
-        let clients = &findings.settings.clients;
+        let ParserReader { parser_events, peers, ssh_peers, .. } = reader;
+        let clients = &parser_events.settings.clients;
         std::mem::take(ssh_peers).on_end(peers, &mut |event| {
             let Event { ts, packet_number: number, flow, subject, kind, .. } = event;
             on_ssh(clients, subject, kind, &mut |side, output| {

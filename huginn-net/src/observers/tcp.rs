@@ -7,8 +7,8 @@ use huginn_net_tcp::{Mtu, TcpEvent, TcpFlow};
 
 use super::flow_state::ProtocolStates;
 use super::{FlowOutput, Observers};
-use crate::finding::{Finding, MtuFinding, TcpFinding};
 use crate::hosts::{TcpUpdate, Update};
+use crate::observation::{MtuObservation, Observation, TcpObservation};
 use crate::scope::Scope;
 
 impl Observers {
@@ -31,7 +31,7 @@ impl Observers {
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
                     if profiles {
-                        let link = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
+                        let link = MtuObservation { mtu, link: database.match_mtu(mtu).cloned() };
                         emit(origin, Route::Update(Update::Mtu(link).into()));
                     }
                     return;
@@ -42,12 +42,13 @@ impl Observers {
                 _ => return,
             };
             let matched = scope.match_handshake(database, &signature);
-            let mut finding = TcpFinding::new(signature, matched, sendsyn);
-            if !sendsyn && *by_tool != Some(side) && !finding.label().is_some_and(Label::is_tool) {
+            let mut observation = TcpObservation::new(signature, matched, sendsyn);
+            if !sendsyn && *by_tool != Some(side) && !observation.label().is_some_and(Label::is_tool) {
                 let mtu = Mtu::from_mss(signature.version, signature.mss);
-                finding.link = mtu.map(|mtu| MtuFinding { mtu, link: database.match_mtu(mtu).cloned() });
+                observation.link =
+                    mtu.map(|mtu| MtuObservation { mtu, link: database.match_mtu(mtu).cloned() });
             }
-            match &finding.matched {
+            match &observation.matched {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) if !is_middlebox(&found.label) => {
                     systems.set(side, found);
@@ -59,11 +60,11 @@ impl Observers {
             }
             let update = TcpUpdate {
                 signature,
-                matched: finding.matched.clone(),
+                matched: observation.matched.clone(),
                 clock: p0f.as_ref().map(|p0f| p0f.clock.clone()),
                 isn: segment.tcp().map_or(0, |tcp| tcp.seq),
             };
-            emit(origin, Route::Report(Finding::Tcp(finding)));
+            emit(origin, Route::Report(Observation::Tcp(observation)));
             if !sendsyn {
                 emit(origin, Route::Update(Update::Tcp(update).into()));
             }

@@ -6,21 +6,21 @@ use std::net::{IpAddr, SocketAddr};
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::{Handshake, Uptime};
 
-use crate::finding::{ChangeFinding, HttpVerdict, MtuFinding, Reasons, TcpFinding};
-use crate::{Event, Finding};
+use crate::observation::{ChangeObservation, HttpVerdict, MtuObservation, Reasons, TcpObservation};
+use crate::{Event, Observation};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
 #[derive(Clone, Copy, Debug)]
 pub struct P0fLine<'a> {
     event: &'a Event,
-    finding: Logged<'a>,
+    observation: Logged<'a>,
 }
 
 /// The subset of findings that p0f knows.
 #[derive(Clone, Copy, Debug)]
 enum Logged<'a> {
-    Tcp(&'a TcpFinding),
-    Mtu(&'a MtuFinding),
+    Tcp(&'a TcpObservation),
+    Mtu(&'a MtuObservation),
     HttpRequest(&'a HttpVerdict),
     HttpResponse(&'a HttpVerdict),
     Uptime(&'a Uptime),
@@ -31,42 +31,42 @@ impl<'a> P0fLine<'a> {
     /// The log lines of an event: none of events that p0f does not have, and two of a handshake with an MTU.
     pub fn lines_from_event(event: &'a Event) -> impl Iterator<Item = Self> {
         let link = match &event.kind {
-            Finding::Tcp(finding) => finding.link.as_ref(),
+            Observation::Tcp(observation) => observation.link.as_ref(),
             _ => None,
         };
-        let lines = [Self::first(event), link.map(|link| Self { event, finding: Logged::Mtu(link) })];
+        let lines = [Self::first(event), link.map(|link| Self { event, observation: Logged::Mtu(link) })];
         lines.into_iter().flatten()
     }
 
     fn first(event: &'a Event) -> Option<Self> {
-        let finding = match &event.kind {
-            Finding::Tcp(finding) => Logged::Tcp(finding),
-            Finding::HttpRequest(finding) => Logged::HttpRequest(&finding.verdict),
-            Finding::HttpResponse(finding) => Logged::HttpResponse(&finding.verdict),
-            Finding::Uptime(finding) => Logged::Uptime(&finding.uptime),
-            Finding::HostChange(ChangeFinding::Scores { reasons, hits }) => {
+        let observation = match &event.kind {
+            Observation::Tcp(observation) => Logged::Tcp(observation),
+            Observation::HttpRequest(observation) => Logged::HttpRequest(&observation.verdict),
+            Observation::HttpResponse(observation) => Logged::HttpResponse(&observation.verdict),
+            Observation::Uptime(observation) => Logged::Uptime(&observation.uptime),
+            Observation::HostChange(ChangeObservation::Scores { reasons, hits }) => {
                 Logged::Change("host change", *reasons, *hits)
             }
-            Finding::IpSharing(ChangeFinding::Scores { reasons, hits }) => {
+            Observation::IpSharing(ChangeObservation::Scores { reasons, hits }) => {
                 Logged::Change("ip sharing", *reasons, *hits)
             }
-            Finding::HostChange(ChangeFinding::Systems { .. })
-            | Finding::IpSharing(ChangeFinding::Systems { .. })
-            | Finding::SshClient(_)
-            | Finding::SshServer(_)
-            | Finding::SshHandshake(_)
-            | Finding::TlsClient(_)
-            | Finding::TlsServer(_)
-            | Finding::TlsHandshake(_)
-            | Finding::TlsCertificates(_)
-            | Finding::Mismatch(_)
-            | Finding::Conflict(_)
-            | Finding::Notice(_)
-            | Finding::Tool(_)
-            | Finding::Connection(_)
-            | Finding::Match(_) => return None,
+            Observation::HostChange(ChangeObservation::Systems { .. })
+            | Observation::IpSharing(ChangeObservation::Systems { .. })
+            | Observation::SshClient(_)
+            | Observation::SshServer(_)
+            | Observation::SshHandshake(_)
+            | Observation::TlsClient(_)
+            | Observation::TlsServer(_)
+            | Observation::TlsHandshake(_)
+            | Observation::TlsCertificates(_)
+            | Observation::Mismatch(_)
+            | Observation::Conflict(_)
+            | Observation::Finding(_)
+            | Observation::Tool(_)
+            | Observation::Connection(_)
+            | Observation::Match(_) => return None,
         };
-        Some(Self { event, finding })
+        Some(Self { event, observation })
     }
 }
 
@@ -78,8 +78,8 @@ impl P0fLine<'_> {
 
     /// The kind of event.
     fn module(&self) -> &'static str {
-        match self.finding {
-            Logged::Tcp(finding) => match (finding.signature.handshake, finding.sendsyn) {
+        match self.observation {
+            Logged::Tcp(observation) => match (observation.signature.handshake, observation.sendsyn) {
                 (Handshake::Syn, false) => "syn",
                 (Handshake::SynAck, false) => "syn+ack",
                 (Handshake::Syn, true) => "sendsyn probe",
@@ -95,10 +95,10 @@ impl P0fLine<'_> {
 
     /// Passes the fields of the module to `write`: name and value.
     fn fields(&self, write: &mut WriteField<'_>) -> fmt::Result {
-        match self.finding {
-            Logged::Tcp(finding) => tcp_fields(finding, write),
+        match self.observation {
+            Logged::Tcp(observation) => tcp_fields(observation, write),
             Logged::HttpRequest(verdict) | Logged::HttpResponse(verdict) => http_fields(verdict, write),
-            Logged::Mtu(MtuFinding { mtu, link }) => {
+            Logged::Mtu(MtuObservation { mtu, link }) => {
                 write("link", &link.as_deref().unwrap_or(UNKNOWN))?;
                 write("raw_mtu", mtu)
             }
@@ -147,10 +147,10 @@ const UNKNOWN: &str = "???";
 /// Writes a field: name and value.
 type WriteField<'a> = dyn FnMut(&str, &dyn fmt::Display) -> fmt::Result + 'a;
 
-fn tcp_fields(finding: &TcpFinding, write: &mut WriteField<'_>) -> fmt::Result {
-    let TcpFinding { signature, distance, params, .. } = finding;
-    match finding.label() {
-        Some(label) if label.is_tool() || finding.sendsyn => write("app", label)?,
+fn tcp_fields(observation: &TcpObservation, write: &mut WriteField<'_>) -> fmt::Result {
+    let TcpObservation { signature, distance, params, .. } = observation;
+    match observation.label() {
+        Some(label) if label.is_tool() || observation.sendsyn => write("app", label)?,
         Some(label) => write("os", label)?,
         None => write("os", &UNKNOWN)?,
     }

@@ -22,7 +22,7 @@ use super::kinds::{
 use super::text::{LimitedTexts, Text};
 use super::tls::{TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord};
 use crate::alert::{Alert, AlertKind};
-use crate::{Event, Finding};
+use crate::{Event, Observation};
 
 records! {
     /// The fields that all events have, before those of their flow.
@@ -248,29 +248,29 @@ impl EventKind {
     }
 
     /// The kind of an event.
-    pub fn of(finding: &Finding) -> Self {
-        match finding {
-            Finding::Tcp(finding) => match finding.signature.handshake {
+    pub fn of(observation: &Observation) -> Self {
+        match observation {
+            Observation::Tcp(observation) => match observation.signature.handshake {
                 Handshake::Syn => Self::TcpSyn,
                 Handshake::SynAck => Self::TcpSynAck,
             },
-            Finding::Uptime(_) => Self::Uptime,
-            Finding::HostChange(_) => Self::HostChange,
-            Finding::IpSharing(_) => Self::IpSharing,
-            Finding::Tool(_) => Self::Tool,
-            Finding::Mismatch(_) => Self::Mismatch,
-            Finding::Conflict(_) | Finding::Notice(_) => Self::Finding,
-            Finding::Connection(_) => Self::Connection,
-            Finding::HttpRequest(_) => Self::HttpRequest,
-            Finding::HttpResponse(_) => Self::HttpResponse,
-            Finding::TlsClient(_) => Self::TlsClient,
-            Finding::TlsServer(_) => Self::TlsServer,
-            Finding::TlsHandshake(_) => Self::TlsHandshake,
-            Finding::TlsCertificates(_) => Self::TlsCertificates,
-            Finding::SshClient(_) => Self::SshClient,
-            Finding::SshServer(_) => Self::SshServer,
-            Finding::SshHandshake(_) => Self::SshHandshake,
-            Finding::Match(_) => Self::Match,
+            Observation::Uptime(_) => Self::Uptime,
+            Observation::HostChange(_) => Self::HostChange,
+            Observation::IpSharing(_) => Self::IpSharing,
+            Observation::Tool(_) => Self::Tool,
+            Observation::Mismatch(_) => Self::Mismatch,
+            Observation::Conflict(_) | Observation::Finding(_) => Self::Finding,
+            Observation::Connection(_) => Self::Connection,
+            Observation::HttpRequest(_) => Self::HttpRequest,
+            Observation::HttpResponse(_) => Self::HttpResponse,
+            Observation::TlsClient(_) => Self::TlsClient,
+            Observation::TlsServer(_) => Self::TlsServer,
+            Observation::TlsHandshake(_) => Self::TlsHandshake,
+            Observation::TlsCertificates(_) => Self::TlsCertificates,
+            Observation::SshClient(_) => Self::SshClient,
+            Observation::SshServer(_) => Self::SshServer,
+            Observation::SshHandshake(_) => Self::SshHandshake,
+            Observation::Match(_) => Self::Match,
         }
     }
 }
@@ -373,45 +373,55 @@ impl<'a, O: Object> Use<'a> for AddTo<'_, O> {
 fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) -> U::Output {
     let texts = &mut LimitedTexts { limit: event.kind.text_limit(), cut };
     match &event.kind {
-        Finding::Tcp(finding) => match finding.signature.handshake {
-            Handshake::Syn => to.fields(finding.into(), Kind::TcpSyn),
-            Handshake::SynAck => to.fields(finding.into(), Kind::TcpSynAck),
+        Observation::Tcp(observation) => match observation.signature.handshake {
+            Handshake::Syn => to.fields(observation.into(), Kind::TcpSyn),
+            Handshake::SynAck => to.fields(observation.into(), Kind::TcpSynAck),
         },
-        Finding::Uptime(finding) => to.fields(finding.into(), Kind::Uptime),
-        Finding::HostChange(finding) => to.fields(finding.into(), Kind::HostChange),
-        Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),
-        Finding::Mismatch(finding) => to.fields(finding.into(), Kind::Mismatch),
-        Finding::Conflict(_) => {
+        Observation::Uptime(observation) => to.fields(observation.into(), Kind::Uptime),
+        Observation::HostChange(observation) => to.fields(observation.into(), Kind::HostChange),
+        Observation::IpSharing(observation) => to.fields(observation.into(), Kind::IpSharing),
+        Observation::Mismatch(observation) => to.fields(observation.into(), Kind::Mismatch),
+        Observation::Conflict(_) => {
             to.fields(FindingRecord::new(&Alert::new(event, AlertKind::Conflict)), Kind::Finding)
         }
-        Finding::Notice(notice) => {
-            let alert = Alert::new(event, notice.kind.alert());
-            to.fields(FindingRecord::new(&alert).with_notice(notice), Kind::Finding)
+        Observation::Finding(finding) => {
+            let alert = Alert::new(event, finding.kind.alert());
+            to.fields(FindingRecord::new(&alert).with_finding(finding), Kind::Finding)
         }
-        Finding::Tool(found) => to.fields((&**found).into(), Kind::Tool),
-        Finding::Connection(connection) => {
+        Observation::Tool(found) => to.fields((&**found).into(), Kind::Tool),
+        Observation::Connection(connection) => {
             let transport = event.flow.transport.name();
             to.fields(ConnectionRecord::new(connection, transport, texts), Kind::Connection)
         }
-        Finding::HttpRequest(finding) => to.fields(HttpRequestRecord::new(finding, texts), Kind::HttpRequest),
-        Finding::HttpResponse(finding) => {
-            to.fields(HttpResponseRecord::new(finding, texts), Kind::HttpResponse)
+        Observation::HttpRequest(observation) => {
+            to.fields(HttpRequestRecord::new(observation, texts), Kind::HttpRequest)
         }
-        Finding::TlsClient(finding) => to.fields(TlsClientRecord::new(finding, texts), Kind::TlsClient),
-        Finding::TlsServer(finding) => to.fields(TlsServerRecord::new(finding, texts), Kind::TlsServer),
-        Finding::TlsHandshake(finding) => {
-            to.fields(TlsHandshakeRecord::new(finding, texts), Kind::TlsHandshake)
+        Observation::HttpResponse(observation) => {
+            to.fields(HttpResponseRecord::new(observation, texts), Kind::HttpResponse)
         }
-        Finding::TlsCertificates(finding) => {
-            let record = TlsCertificatesRecord::new(finding, event.ts, texts);
+        Observation::TlsClient(observation) => {
+            to.fields(TlsClientRecord::new(observation, texts), Kind::TlsClient)
+        }
+        Observation::TlsServer(observation) => {
+            to.fields(TlsServerRecord::new(observation, texts), Kind::TlsServer)
+        }
+        Observation::TlsHandshake(observation) => {
+            to.fields(TlsHandshakeRecord::new(observation, texts), Kind::TlsHandshake)
+        }
+        Observation::TlsCertificates(observation) => {
+            let record = TlsCertificatesRecord::new(observation, event.ts, texts);
             to.fields(record, Kind::TlsCertificates)
         }
-        Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),
-        Finding::SshServer(finding) => to.fields(SshServerRecord::new(finding, texts), Kind::SshServer),
-        Finding::SshHandshake(finding) => {
-            to.fields(SshHandshakeRecord::new(finding, texts), Kind::SshHandshake)
+        Observation::SshClient(observation) => {
+            to.fields(SshClientRecord::new(observation, texts), Kind::SshClient)
         }
-        Finding::Match(found) => to.fields(MatchRecord::new(found, texts), Kind::Match),
+        Observation::SshServer(observation) => {
+            to.fields(SshServerRecord::new(observation, texts), Kind::SshServer)
+        }
+        Observation::SshHandshake(observation) => {
+            to.fields(SshHandshakeRecord::new(observation, texts), Kind::SshHandshake)
+        }
+        Observation::Match(found) => to.fields(MatchRecord::new(found, texts), Kind::Match),
     }
 }
 

@@ -13,10 +13,11 @@ use serde::{Deserialize, Deserializer};
 use super::describe::records;
 use super::text::{LimitedTexts, Text};
 use crate::alert::Alert;
-use crate::finding::{
-    BeaconNotice, BeaconTarget, CertificateNames, ChangeFinding, Connection, HttpRequestFinding,
-    HttpResponseFinding, ListEntry, Match, ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding,
-    SshServerFinding, TcpFinding, ToolFinding, TrafficNotice, TrafficNoticeKind, UptimeFinding,
+use crate::observation::{
+    BeaconFinding, BeaconTarget, CertificateNames, ChangeObservation, Connection, Finding, FindingKind,
+    HttpRequestObservation, HttpResponseObservation, ListEntry, Match, ScanFinding, ScanTarget,
+    SshClientObservation, SshHandshakeObservation, SshServerObservation, TcpObservation, ToolObservation,
+    UptimeObservation,
 };
 
 records! {
@@ -428,13 +429,13 @@ impl<'a> From<&'a Label> for LabelRecord<'a> {
     }
 }
 
-impl<'a> From<&'a TcpFinding> for TcpRecord<'a> {
+impl<'a> From<&'a TcpObservation> for TcpRecord<'a> {
     #[inline]
-    fn from(finding: &'a TcpFinding) -> Self {
-        let TcpFinding { signature, distance, params, link, .. } = finding;
+    fn from(observation: &'a TcpObservation) -> Self {
+        let TcpObservation { signature, distance, params, link, .. } = observation;
         Self {
             sig: Text::tcp_signature(signature),
-            label: finding.label().map(Into::into),
+            label: observation.label().map(Into::into),
             fuzzy: params.fuzzy,
             distance: distance.hops,
             params: Text::of(params),
@@ -444,8 +445,8 @@ impl<'a> From<&'a TcpFinding> for TcpRecord<'a> {
     }
 }
 
-impl From<&UptimeFinding> for UptimeRecord {
-    fn from(UptimeFinding { uptime }: &UptimeFinding) -> Self {
+impl From<&UptimeObservation> for UptimeRecord {
+    fn from(UptimeObservation { uptime }: &UptimeObservation) -> Self {
         Self {
             minutes: uptime.minutes,
             modulo_days: uptime.modulo_days(),
@@ -455,11 +456,11 @@ impl From<&UptimeFinding> for UptimeRecord {
     }
 }
 
-impl<'a> From<&'a ChangeFinding> for ChangeRecord<'a> {
-    fn from(finding: &'a ChangeFinding) -> Self {
-        match finding {
-            ChangeFinding::Systems { from, to } => Self { from: Some(from.into()), to: Some(to.into()) },
-            ChangeFinding::Scores { .. } => Self { from: None, to: None },
+impl<'a> From<&'a ChangeObservation> for ChangeRecord<'a> {
+    fn from(observation: &'a ChangeObservation) -> Self {
+        match observation {
+            ChangeObservation::Systems { from, to } => Self { from: Some(from.into()), to: Some(to.into()) },
+            ChangeObservation::Scores { .. } => Self { from: None, to: None },
         }
     }
 }
@@ -484,7 +485,7 @@ impl<'a> FindingRecord<'a> {
     }
 
     /// Adds the numbers of a scan.
-    fn with_scan(self, scan: &'a ScanNotice) -> Self {
+    fn with_scan(self, scan: &'a ScanFinding) -> Self {
         let scanned = match &scan.target {
             ScanTarget::Host(_) => "ports",
             ScanTarget::Ports(_) => "hosts",
@@ -502,7 +503,7 @@ impl<'a> FindingRecord<'a> {
     }
 
     /// Adds the numbers of a beacon.
-    fn with_beacon(self, beacon: &'a BeaconNotice) -> Self {
+    fn with_beacon(self, beacon: &'a BeaconFinding) -> Self {
         let target = match &beacon.target {
             BeaconTarget::Name(name) => Text::wire(name),
             BeaconTarget::Address(address) => Text::of(address),
@@ -531,30 +532,30 @@ impl<'a> FindingRecord<'a> {
     }
 
     /// Adds what the kind of a conclusion alone has.
-    pub(super) fn with_notice(self, notice: &'a TrafficNotice) -> Self {
-        match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => self.with_scan(scan),
-            TrafficNoticeKind::BruteForce(found) => Self {
+    pub(super) fn with_finding(self, finding: &'a Finding) -> Self {
+        match &finding.kind {
+            FindingKind::Scan(scan) => self.with_scan(scan),
+            FindingKind::BruteForce(found) => Self {
                 target: Some(Text::of(&found.server)),
                 attempts: Some(found.attempts),
                 duration: Some(found.duration()),
                 login: Some(found.has_login),
                 ..self
             },
-            TrafficNoticeKind::Beacon(beacon) => self.with_beacon(beacon),
-            TrafficNoticeKind::UnusualServer(found) => Self {
+            FindingKind::Beacon(beacon) => self.with_beacon(beacon),
+            FindingKind::UnusualServer(found) => Self {
                 target: Some(Text::of(&found.server)),
                 contacts: Some(found.connections),
                 marks: found.marks.iter().map(|mark| mark.name().into()).collect(),
                 ..self.with_certificate(found.certificate.as_ref())
             },
-            TrafficNoticeKind::C2Certificate(found) => Self {
+            FindingKind::C2Certificate(found) => Self {
                 target: Some(Text::of(&found.server)),
                 program: Some(found.program.into()),
                 ..self.with_certificate(Some(&found.certificate))
             },
-            TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => self,
-            TrafficNoticeKind::NewFingerprint(found) => Self {
+            FindingKind::Contradiction(_) | FindingKind::Imitation(_) => self,
+            FindingKind::NewFingerprint(found) => Self {
                 kind: Some(found.kind.name().into()),
                 value: Some((&*found.value).into()),
                 known: Some(found.known),
@@ -566,9 +567,9 @@ impl<'a> FindingRecord<'a> {
     }
 }
 
-impl From<&ToolFinding> for ToolRecord<'_> {
-    fn from(found: &ToolFinding) -> Self {
-        let ToolFinding { label, resembles, syns, ports, hosts, has_more_hosts, .. } = found;
+impl From<&ToolObservation> for ToolRecord<'_> {
+    fn from(found: &ToolObservation) -> Self {
+        let ToolObservation { label, resembles, syns, ports, hosts, has_more_hosts, .. } = found;
         Self {
             name: Text::owned(Arc::clone(label)),
             resembles: *resembles,
@@ -645,14 +646,14 @@ impl<'a> MatchRecord<'a> {
 
 impl<'a> HttpRequestRecord<'a> {
     #[inline(always)]
-    pub(super) fn new(finding: &'a HttpRequestFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let HttpRequestFinding { request, exchange, akamai, software, http3, verdict, .. } = finding;
+    pub(super) fn new(observation: &'a HttpRequestObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let HttpRequestObservation { request, exchange, akamai, software, http3, verdict, .. } = observation;
         let tag = request.language().map(|tag| language::name(tag).unwrap_or(tag).as_bytes());
         Self {
             version: request.version().name().into(),
             exchange: *exchange,
             head_cut: request.headers().is_cut().then_some(true),
-            decrypted: finding.decrypted.then_some(true),
+            decrypted: observation.decrypted.then_some(true),
             method: texts.wire("method", request.method()),
             host: request.host().map(|host| texts.wire("host", host)),
             path: request.path().map(|path| texts.wire("path", path)),
@@ -667,15 +668,15 @@ impl<'a> HttpRequestRecord<'a> {
             akamai_hash: akamai.as_deref().map(|akamai| Text::md5(akamai.hash().0)),
             http3: http3.as_deref().map(|found| texts.of("http3", usize::MAX, found)),
             software: (akamai.is_some() || http3.is_some()).then(|| software.clone().map(Into::into)),
-            listed: listed(finding.clients.listed()),
+            listed: listed(observation.clients.listed()),
         }
     }
 }
 
 impl<'a> HttpResponseRecord<'a> {
     #[inline(always)]
-    pub(super) fn new(finding: &'a HttpResponseFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let HttpResponseFinding { response, exchange, decrypted, verdict } = finding;
+    pub(super) fn new(observation: &'a HttpResponseObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let HttpResponseObservation { response, exchange, decrypted, verdict } = observation;
         Self {
             version: response.version().name().into(),
             exchange: *exchange,
@@ -738,23 +739,30 @@ fn ssh_fields<'a>(
 }
 
 impl<'a> SshClientRecord<'a> {
-    pub(super) fn new(finding: &'a SshClientFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
-        let software = finding.software().map(Into::into);
-        Self { protocol, banner, hassh, hassh_algorithms, software, listed: listed(finding.clients.listed()) }
+    pub(super) fn new(observation: &'a SshClientObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&observation.peer, texts);
+        let software = observation.software().map(Into::into);
+        Self {
+            protocol,
+            banner,
+            hassh,
+            hassh_algorithms,
+            software,
+            listed: listed(observation.clients.listed()),
+        }
     }
 }
 
 impl<'a> SshServerRecord<'a> {
-    pub(super) fn new(finding: &'a SshServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
-        Self { protocol, banner, hassh, hassh_algorithms, listed: listed(finding.clients.listed()) }
+    pub(super) fn new(observation: &'a SshServerObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&observation.peer, texts);
+        Self { protocol, banner, hassh, hassh_algorithms, listed: listed(observation.clients.listed()) }
     }
 }
 
 impl<'a> SshHandshakeRecord<'a> {
-    pub(super) fn new(finding: &'a SshHandshakeFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let negotiation = &finding.negotiation;
+    pub(super) fn new(observation: &'a SshHandshakeObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let negotiation = &observation.negotiation;
         let mut text = |field, name: Option<&'a [u8]>| name.map(|name| texts.wire(field, name));
         Self {
             kex: text("kex", negotiation.kex()),

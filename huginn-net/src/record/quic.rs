@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
     use crate::event_limits::quic_bytes;
-    use crate::finding::TextLimit;
+    use crate::observation::TextLimit;
 
     /// The client of RFC 9001, appendix A.2.
     fn client() -> QuicClient {

@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
 use super::tls::{ExtensionRecord, length};
-use crate::finding::{HttpVerdict, TextLimit};
 use crate::json;
 use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
+use crate::observation::{HttpVerdict, TextLimit};
 
 /// A text of a record: a value that is formatted when it is written, or text that was read. [`Display`] is the text.
 #[derive(Clone)]

@@ -12,7 +12,9 @@ use super::describe::records;
 use super::kinds::{ListedRecord, SoftwareRecord, listed, present};
 use super::quic::{QuicClientRecord, QuicServerRecord};
 use super::text::{LimitedTexts, Text};
-use crate::finding::{TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding, TlsServerFinding};
+use crate::observation::{
+    TlsCertificatesObservation, TlsClientObservation, TlsHandshakeObservation, TlsServerObservation,
+};
 
 records! {
     /// `tls_client`: the fingerprints of a ClientHello.
@@ -250,15 +252,15 @@ records! {
 }
 
 impl<'a> TlsClientRecord<'a> {
-    pub(super) fn new(finding: &'a TlsClientFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let TlsClient { hello, retry, quic, .. } = &finding.client;
+    pub(super) fn new(observation: &'a TlsClientObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let TlsClient { hello, retry, quic, .. } = &observation.client;
         let [sorted, original, stable] =
             [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
         let ja3 = hello.ja3();
         let key_shares = hello.key_shares().filter(|share| !is_grease(share.group));
         Self {
             transport: hello.transport().name().into(),
-            decrypted: finding.decrypted.then_some(true),
+            decrypted: observation.decrypted.then_some(true),
             version: Text::version(hello.version()),
             supported_versions: texts.numbers("supported_versions", hello.supported_versions(), version_code),
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
@@ -303,8 +305,8 @@ impl<'a> TlsClientRecord<'a> {
             ja3_hash: Text::md5(ja3.hash().0),
             ja3: texts.ja3("ja3", ja3),
             quic: quic.as_ref().map(|client| QuicClientRecord::new(client, hello, texts)),
-            software: finding.software().map(Into::into),
-            listed: listed(finding.clients.listed()),
+            software: observation.software().map(Into::into),
+            listed: listed(observation.clients.listed()),
         }
     }
 }
@@ -348,29 +350,29 @@ pub(super) fn length(len: usize) -> u16 {
 }
 
 impl<'a> TlsHandshakeRecord<'a> {
-    pub(super) fn new(finding: &'a TlsHandshakeFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let found = &finding.handshake;
+    pub(super) fn new(observation: &'a TlsHandshakeObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let found = &observation.handshake;
         let (group, dh_bits) = match found.key_exchange {
             Some(KeyExchange::Group(group)) => (Some(group), None),
             Some(KeyExchange::FiniteField(bits)) => (None, Some(bits)),
             _ => (None, None),
         };
-        let request = finding.certificate_request();
+        let request = observation.certificate_request();
         let names = request.map(|request| request.authorities().filter_map(|name| name.text()));
         let is_readable = |request: &CertificateRequest<'_>| {
             !request.has_more_authorities() && request.authorities().all(|name| name.text().is_some())
         };
         Self {
-            transport: finding.handshake.transport.name().into(),
+            transport: observation.handshake.transport.name().into(),
             completed: found.completed,
-            decrypted: finding.decrypted.then_some(true),
+            decrypted: observation.decrypted.then_some(true),
             version: found.version.map(Text::version),
             alpn: found.alpn.as_deref().map(|name| texts.wire("alpn", name)),
             resumed: found.resumption.map(|resumption| resumption.name().into()),
             retry: found.version.map(|_| found.retry).or(found.retry.then_some(true)),
             group: group.map(Text::group),
             dh_bits,
-            certificate_requested: finding.requests_certificate(),
+            certificate_requested: observation.requests_certificate(),
             certificate_authorities: names.map(|names| {
                 texts.list("certificate_authorities", names.map(|name| Arc::<str>::from(name).into()))
             }),
@@ -394,12 +396,12 @@ impl From<TlsAlert> for AlertRecord<'_> {
 }
 
 impl<'a> TlsServerRecord<'a> {
-    pub(super) fn new(finding: &'a TlsServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let TlsServer { hello, quic, .. } = &finding.server;
+    pub(super) fn new(observation: &'a TlsServerObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let TlsServer { hello, quic, .. } = &observation.server;
         let ja3s = hello.ja3s();
         Self {
             transport: hello.transport().name().into(),
-            decrypted: finding.decrypted.then_some(true),
+            decrypted: observation.decrypted.then_some(true),
             version: Text::version(hello.version()),
             cipher: Text::hex(hello.cipher_suite()),
             cipher_name: names::cipher_suite(hello.cipher_suite()).map(Text::plain),
@@ -416,7 +418,7 @@ impl<'a> TlsServerRecord<'a> {
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
             quic: quic.as_deref().map(QuicServerRecord::new),
-            listed: listed(finding.clients.listed()),
+            listed: listed(observation.clients.listed()),
         }
     }
 }
@@ -424,18 +426,18 @@ impl<'a> TlsServerRecord<'a> {
 impl<'a> TlsCertificatesRecord<'a> {
     /// `ts`: the time of the packet.
     pub(super) fn new(
-        finding: &'a TlsCertificatesFinding,
+        observation: &'a TlsCertificatesObservation,
         ts: Timestamp,
         texts: &mut LimitedTexts<'a, '_>,
     ) -> Self {
-        let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
+        let TlsCertificates { certificates, has_more, .. } = &observation.certificates;
         Self {
-            transport: finding.certificates.transport.name().into(),
-            decrypted: finding.decrypted.then_some(true),
+            transport: observation.certificates.transport.name().into(),
+            decrypted: observation.decrypted.then_some(true),
             certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
             has_more_certificates: *has_more,
-            name_matches: finding.name_matches(),
-            valid: finding.is_valid_at(ts),
+            name_matches: observation.name_matches(),
+            valid: observation.is_valid_at(ts),
         }
     }
 }
@@ -480,7 +482,7 @@ mod tests {
     use huginn_net_tls::Transport;
 
     use super::*;
-    use crate::finding::TextLimit;
+    use crate::observation::TextLimit;
 
     /// Expected values: `openssl x509 -text` of the certificate, in `huginn-net-tls/certificates/expected.tsv`.
     #[test]
@@ -518,16 +520,16 @@ mod tests {
     #[test]
     fn clock_that_was_not_set_says_nothing_of_validity() {
         let der = include_bytes!("../../../huginn-net-tls/certificates/rsa2048.der");
-        let finding = finding(&[Certificate::from_der(der)], TextLimit::NONE);
-        let is_valid = |secs| finding.is_valid_at(Timestamp::new(secs, 0, 0));
+        let observation = observation(&[Certificate::from_der(der)], TextLimit::NONE);
+        let is_valid = |secs| observation.is_valid_at(Timestamp::new(secs, 0, 0));
         assert_eq!(
             [0, 788_918_399, 788_918_400, 1_800_000_000].map(is_valid),
             [None, None, Some(false), Some(true)]
         );
     }
 
-    fn finding(certificates: &[Certificate], limit: TextLimit) -> TlsCertificatesFinding {
-        TlsCertificatesFinding {
+    fn observation(certificates: &[Certificate], limit: TextLimit) -> TlsCertificatesObservation {
+        TlsCertificatesObservation {
             certificates: TlsCertificates::new(
                 Transport::Tcp,
                 certificates.to_vec(),
@@ -541,11 +543,11 @@ mod tests {
 
     /// The record in JSON, and the fields that are cut.
     fn record(certificates: &[Certificate], limit: TextLimit) -> (serde_json::Value, Vec<String>) {
-        let finding = finding(certificates, limit);
+        let observation = observation(certificates, limit);
         let mut cut = Vec::new();
         let mut texts = LimitedTexts { limit, cut: &mut cut };
         let ts = Timestamp::new(4_102_444_800, 0, 6);
-        let record = TlsCertificatesRecord::new(&finding, ts, &mut texts);
+        let record = TlsCertificatesRecord::new(&observation, ts, &mut texts);
         let json = serde_json::to_value(&record).unwrap();
         (json, cut.iter().map(ToString::to_string).collect())
     }

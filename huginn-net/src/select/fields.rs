@@ -8,7 +8,7 @@ use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::parse::{Outcomes, Test};
 use super::values::Values;
-use crate::Finding;
+use crate::Observation;
 use crate::alert::FINDING_NAMES;
 use crate::record::{EVENT_NAMES, EventKind, FieldInfo, ValueType, ValueVisitor, fields_of_event};
 
@@ -144,8 +144,8 @@ impl Places {
     }
 
     /// The tests of the kind of an event.
-    pub(super) fn of_kind(&self, finding: &Finding) -> &[PlacedTest] {
-        self.by_event.get(EventKind::of(finding).number()).map_or(&[], Vec::as_slice)
+    pub(super) fn of_kind(&self, observation: &Observation) -> &[PlacedTest] {
+        self.by_event.get(EventKind::of(observation).number()).map_or(&[], Vec::as_slice)
     }
 }
 

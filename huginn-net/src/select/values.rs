@@ -9,8 +9,8 @@ use huginn_net_tls::{Resumption, Transport};
 
 use super::check::{Check, Comparison, Operand, Pattern};
 use crate::alert::FINDING_NAMES;
-use crate::finding::REASON_NAMES;
-use crate::finding::notice::{FINDING_TYPES, is_digits};
+use crate::observation::REASON_NAMES;
+use crate::observation::finding::{FINDING_TYPES, is_digits};
 use crate::record::{EVENT_NAMES, ValueType};
 
 /// The values that a field can have.

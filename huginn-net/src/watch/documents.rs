@@ -7,8 +7,8 @@ use serde_json::{Map, Value as Json};
 use super::error::WatchListFault;
 use super::rows::{Rows, Stated};
 use super::value::Declared;
-use crate::finding::IndicatorType;
 use crate::limits::MAX_LIST_LABEL_BYTES;
+use crate::observation::IndicatorType;
 
 /// Reads a document. Returns whether it has rows or attributes. Its depth is limited by the parser, to 128.
 pub(super) fn read(rows: &mut Rows, document: &Json) -> Result<bool, WatchListFault> {

@@ -7,8 +7,8 @@ use foldhash::fast::RandomState;
 
 use super::rows::{Row, Rows};
 use super::value::{Key, Kind, Value};
-use crate::finding::{IndicatorType, ListEntry};
 use crate::limits::MAX_EVENT_MATCHES;
+use crate::observation::{IndicatorType, ListEntry};
 use crate::select::Pattern;
 
 /// Entries by their keys. An entry of a million takes 60 to 90 bytes, without its label.

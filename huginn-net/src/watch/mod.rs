@@ -1,11 +1,11 @@
 //! Watch lists: indicators of public or own lists, and the events that match them.
 //!
 //! Entries are fingerprints, names, certificates, addresses and User-Agents, in the formats of [`WatchLists`]. With lists, the
-//! analysis reports a [`Match`](crate::finding::Match) after each event that has a value of a list:
+//! analysis reports a [`Match`](crate::observation::Match) after each event that has a value of a list:
 //!
 //! ```
 //! use huginn_net::watch::{WatchListHandle, WatchLists};
-//! use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet};
+//! use huginn_net::{CaptureReader, Configure, Event, Observation, HuginnNet};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-rustls/tls-rustls.pcap");
 //! let mut lists = WatchLists::default();
@@ -14,7 +14,7 @@
 //! let mut labels = Vec::new();
 //! let analyzer = HuginnNet::builder().watch_lists(WatchListHandle::new(lists));
 //! analyzer.build().analyze(CaptureReader::open(path)?, &mut |event: Event| {
-//!     if let Finding::Match(found) = event.kind {
+//!     if let Observation::Match(found) = event.kind {
 //!         labels.push(found.label.to_string());
 //!     }
 //! })?;
@@ -42,7 +42,7 @@ pub(crate) use self::watcher::{FlowMatches, Matches, Watcher};
 use self::index::{Entry, Index};
 use self::rows::Rows;
 use self::search::Search;
-use crate::finding::ListEntry;
+use crate::observation::ListEntry;
 
 /// Entries of lists, found by their value.
 ///

@@ -8,9 +8,9 @@ use huginn_net_tls::{ClientHello, Ja4Form};
 
 use super::index::Index;
 use super::value::{Key, Kind, at_sender, normal_name};
-use crate::Finding;
-use crate::finding::IndicatorType;
+use crate::Observation;
 use crate::limits::MAX_EVENT_MATCHES;
+use crate::observation::IndicatorType;
 
 /// An entry that an event matches.
 pub(super) struct Hit {
@@ -64,14 +64,14 @@ impl<'i> Search<'i> {
     }
 
     /// Looks up the values of a finding.
-    pub(super) fn finding(&mut self, finding: &Finding) {
+    pub(super) fn observation(&mut self, observation: &Observation) {
         use IndicatorType as T;
-        match finding {
-            Finding::Tcp(found) if self.has(&[Kind::Of(T::Signature)]) => {
+        match observation {
+            Observation::Tcp(found) if self.has(&[Kind::Of(T::Signature)]) => {
                 let text = at_sender(&found.signature.to_string());
                 self.text(&[T::Signature], T::Signature, text.as_bytes());
             }
-            Finding::HttpRequest(found) => {
+            Observation::HttpRequest(found) => {
                 if let Some(host) = found.request.host() {
                     self.host(without_port(host));
                 }
@@ -82,22 +82,22 @@ impl<'i> Search<'i> {
                     self.user_agent(user_agent);
                 }
             }
-            Finding::TlsClient(found) => {
+            Observation::TlsClient(found) => {
                 self.hello(&found.client.hello);
             }
-            Finding::TlsServer(found) => self.md5(T::Ja3s, || found.server.hello.ja3s().hash().0),
-            Finding::TlsCertificates(found) if self.index.has_certificates() => {
+            Observation::TlsServer(found) => self.md5(T::Ja3s, || found.server.hello.ja3s().hash().0),
+            Observation::TlsCertificates(found) if self.index.has_certificates() => {
                 for certificate in &found.certificates.certificates {
                     self.hash(T::CertificateSha256, certificate.sha256());
                     self.hash(T::CertificateSha1, certificate.sha1());
                 }
             }
-            Finding::SshClient(found) => {
+            Observation::SshClient(found) => {
                 if let Some(algorithms) = found.peer.hassh_algorithms() {
                     self.md5(T::Hassh, || algorithms.hash().0);
                 }
             }
-            Finding::SshServer(found) => {
+            Observation::SshServer(found) => {
                 if let Some(algorithms) = found.peer.hassh_algorithms() {
                     self.md5(T::HasshServer, || algorithms.hash().0);
                 }

@@ -10,7 +10,7 @@ use super::documents::push;
 use super::error::WatchListFault;
 use super::rows::Rows;
 use super::value::Declared;
-use crate::finding::IndicatorType;
+use crate::observation::IndicatorType;
 
 /// Whether a document is a bundle.
 pub(super) fn is_bundle(document: &Json) -> bool {

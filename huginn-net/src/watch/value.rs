@@ -9,8 +9,8 @@ use huginn_net_tls::{Ja4, Ja4Raw};
 use sha2::{Digest, Sha256};
 
 use super::error::WatchListFault;
-use crate::finding::IndicatorType;
 use crate::limits::MAX_HOST_BYTES;
+use crate::observation::IndicatorType;
 
 /// The type that a list states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use huginn_net_core::{Replaceable, ReplaceableReader, Side};
 
 use super::WatchLists;
 use super::search::{Hit, Hits, Search};
-use crate::Finding;
-use crate::finding::{ListEntry, Match};
+use crate::Observation;
+use crate::observation::{ListEntry, Match};
 use crate::record::EventKind;
 
 /// Maximum number of matches of a flow, so that a flow takes at most 1 KiB to remember them.
@@ -52,7 +52,7 @@ impl Watcher {
     #[inline(never)]
     pub(crate) fn on_finding(
         &mut self,
-        finding: &mut Finding,
+        observation: &mut Observation,
         subject: Side,
         flow: &mut Option<Box<FlowMatches>>,
         addresses: impl FnOnce() -> (SocketAddr, SocketAddr),
@@ -62,11 +62,11 @@ impl Watcher {
         let index = &lists.index;
         let is_first = flow.as_ref().is_none_or(|flow| flow.generation != generation);
         let mut search = Search::new(index);
-        search.finding(finding);
+        search.observation(observation);
         let of_finding = search.finish();
         let labels: Vec<ListEntry> =
             of_finding.entries.iter().filter_map(|hit| index.list_entry(hit.entry)).collect();
-        finding.set_listed(&labels);
+        observation.set_listed(&labels);
         let mut matches = Matches { suppressed: of_finding.left_out, ..Matches::default() };
         let mut of_flow = Vec::new();
         if is_first {
@@ -91,7 +91,7 @@ impl Watcher {
                 continue;
             }
             flow.entries.push((hit.entry, side));
-            matches.reported.extend(lists.describe(hit, finding).map(|found| (side, found)));
+            matches.reported.extend(lists.describe(hit, observation).map(|found| (side, found)));
         }
         matches
     }
@@ -99,7 +99,7 @@ impl Watcher {
 
 impl WatchLists {
     /// Describes a match with what the finding shows.
-    fn describe(&self, hit: Hit, finding: &Finding) -> Option<Match> {
+    fn describe(&self, hit: Hit, observation: &Observation) -> Option<Match> {
         let entry = self.index.entry(hit.entry)?;
         let owned = |text: Option<&[u8]>| text.map(Box::from);
         let mut found = Match {
@@ -108,30 +108,30 @@ impl WatchLists {
             kind: hit.kind,
             value: hit.value.into(),
             label: self.index.label(entry),
-            event: EventKind::of(finding).name(),
+            event: EventKind::of(observation).name(),
             server_name: None,
             host: None,
             user_agent: None,
             ja4: None,
             software: None,
             is_proven: false,
-            text_limit: finding.text_limit(),
+            text_limit: observation.text_limit(),
         };
-        match finding {
-            Finding::TlsClient(client) => {
+        match observation {
+            Observation::TlsClient(client) => {
                 found.server_name = owned(client.client.hello.server_name());
                 found.ja4 = Some(client.client.hello.ja4());
                 found.software = client.software();
             }
-            Finding::TlsCertificates(certificates) => {
+            Observation::TlsCertificates(certificates) => {
                 found.server_name = owned(certificates.certificates.server_name.as_deref());
             }
-            Finding::HttpRequest(request) => {
+            Observation::HttpRequest(request) => {
                 found.host = owned(request.request.host());
                 found.user_agent = owned(request.request.user_agent());
                 found.software.clone_from(&request.software);
             }
-            Finding::SshClient(client) => found.software = client.software(),
+            Observation::SshClient(client) => found.software = client.software(),
             _ => {}
         }
         Some(found)

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use huginn_net::core::Frames;
 use huginn_net::record::JsonEvent;
-use huginn_net::{Configure, Event, Finding, Frame, HuginnNet, LinkType, Observers, Scope, Timestamp};
+use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Observation, Observers, Scope, Timestamp};
 
 const LINUX: &[u8] = b"\x02\x04\x05\xb4\x04\x02\x08\x0a\x00\x01\x02\x03\x00\x00\x00\x00\x01\x03\x03";
 const WINDOWS: &[u8] = b"\x02\x04\x05\xb4\x01\x03\x03\xff\x01\x01\x04\x02";
@@ -121,8 +121,12 @@ fn analyze(packets: &[Vec<u8>], scope: Scope) -> Vec<Event> {
 /// The changes as text, with the number of their packets.
 fn changes(packets: &[Vec<u8>]) -> Vec<String> {
     let text = |event: &Event| match &event.kind {
-        Finding::HostChange(found) => Some(format!("{}: {}", event.packet_number, found.change_in_words())),
-        Finding::IpSharing(found) => Some(format!("{}: {}", event.packet_number, found.sharing_in_words())),
+        Observation::HostChange(found) => {
+            Some(format!("{}: {}", event.packet_number, found.change_in_words()))
+        }
+        Observation::IpSharing(found) => {
+            Some(format!("{}: {}", event.packet_number, found.sharing_in_words()))
+        }
         _ => None,
     };
     analyze(packets, Scope::Full).iter().filter_map(text).collect()
@@ -131,7 +135,7 @@ fn changes(packets: &[Vec<u8>]) -> Vec<String> {
 /// The labels of the handshakes.
 fn labels(packets: &[Vec<u8>], scope: Scope) -> Vec<String> {
     let label = |event: &Event| match &event.kind {
-        Finding::Tcp(found) => Some(found.matched.as_ref()?.name().to_string()),
+        Observation::Tcp(found) => Some(found.matched.as_ref()?.name().to_string()),
         _ => None,
     };
     analyze(packets, scope).iter().filter_map(label).collect()
@@ -210,14 +214,14 @@ fn via_of_first_response_is_no_change() {
         segment(server, client, LINUX_ANSWER, 0x18, [10, 2 + request.len() as u32], response),
     ];
     assert_eq!(changes(&packets), [""; 0]);
-    let is_change = |event: &&Event| matches!(event.kind, Finding::HostChange(_));
+    let is_change = |event: &&Event| matches!(event.kind, Observation::HostChange(_));
     assert_eq!(analyze(&packets, Scope::P0f).iter().filter(is_change).count(), 1, "as p0f says");
 }
 
 #[test]
 fn json_names_both_systems() {
     let events = analyze(&syns(CLIENT, &[LINUX_NOW, WINDOWS_NOW]), Scope::Full);
-    let event = events.iter().find(|event| matches!(event.kind, Finding::HostChange(_))).unwrap();
+    let event = events.iter().find(|event| matches!(event.kind, Observation::HostChange(_))).unwrap();
     let json = JsonEvent { event, file: None }.to_string();
     assert!(json.ends_with(r#""from":"Linux","to":"Windows"}"#), "{json}");
 }

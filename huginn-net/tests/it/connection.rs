@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use huginn_net::consistency::Outcome;
-use huginn_net::finding::Connection;
+use huginn_net::observation::Connection;
 use huginn_net::observers::EventLimits;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers};
 
 use crate::captures;
 
@@ -26,7 +26,7 @@ fn connections(name: &str) -> Vec<(SocketAddr, Connection)> {
     let mut connections: Vec<_> = events
         .into_iter()
         .filter_map(|event| match event.kind {
-            Finding::Connection(connection) => Some((event.flow.client, *connection)),
+            Observation::Connection(connection) => Some((event.flow.client, *connection)),
             _ => None,
         })
         .collect();
@@ -39,15 +39,19 @@ fn other_events_stay_and_each_flow_has_a_connection() {
     for path in captures::with_extension(&["pcap", "pcapng"]) {
         let path = path.to_str().unwrap();
         let expected = analyze(path, false);
-        let (rows, others): (Vec<_>, Vec<_>) =
-            analyze(path, true).into_iter().partition(|event| matches!(event.kind, Finding::Connection(_)));
+        let (rows, others): (Vec<_>, Vec<_>) = analyze(path, true)
+            .into_iter()
+            .partition(|event| matches!(event.kind, Observation::Connection(_)));
         assert!(others == expected, "{path}");
         let mut flows: BTreeMap<_, usize> = BTreeMap::new();
         // Updates of hosts are about addresses that several flows share.
         let is_of_flow = |event: &&Event| {
             !matches!(
                 event.kind,
-                Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Tool(_)
+                Observation::Uptime(_)
+                    | Observation::HostChange(_)
+                    | Observation::IpSharing(_)
+                    | Observation::Tool(_)
             )
         };
         for event in others.iter().filter(is_of_flow) {
@@ -98,7 +102,7 @@ fn reused_ports_are_another_connection() {
         }
     }
     let count = |events: &[Event]| {
-        let rows = events.iter().filter(|event| matches!(event.kind, Finding::Connection(_)));
+        let rows = events.iter().filter(|event| matches!(event.kind, Observation::Connection(_)));
         rows.map(|event| event.flow.client).fold(BTreeMap::<_, usize>::new(), |mut counts, client| {
             *counts.entry(client).or_default() += 1;
             counts
@@ -121,7 +125,7 @@ fn cancelled_analysis_reports_no_open_connection() {
         let mut rows = 0;
         let mut sink = |event: Event| {
             token.cancel();
-            rows += usize::from(matches!(event.kind, Finding::Connection(_)));
+            rows += usize::from(matches!(event.kind, Observation::Connection(_)));
         };
         let reader = CaptureReader::open(captures::path("tls-curl.pcap")).unwrap();
         analyzer.analyze(reader, &mut sink).unwrap();
@@ -132,7 +136,7 @@ fn cancelled_analysis_reports_no_open_connection() {
 #[test]
 fn json_has_every_field() {
     let events = analyze(captures::path("tls-curl.pcap").to_str().unwrap(), true);
-    let is_first = |event: &&Event| matches!(&event.kind, Finding::Connection(found) if found.client.bytes == 517 && found.server.bytes == 790);
+    let is_first = |event: &&Event| matches!(&event.kind, Observation::Connection(found) if found.client.bytes == 517 && found.server.bytes == 790);
     let event = events.iter().find(is_first).unwrap();
     let text = JsonEvent { event, file: None }.to_string();
     assert!(text.contains(r#""start":"2026-11-21T07:43:47.943789000Z","duration":0.001906,"client_packets":4,"server_packets":3,"client_bytes":517,"server_bytes":790,"host":"www.example.test","client_system":"Linux 4.20 or newer","server_system":"Linux 4.20 or newer","client_software":null,"server_software":null,"tls_client":"libcurl 7.88 and older","tls_version":"13","ja4":"t13d3112h1_e8f1e7e78f70_b26ce05bbdd6","hassh":null,"hassh_server":null,"mismatch":null}"#), "{text}");

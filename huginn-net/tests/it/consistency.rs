@@ -4,9 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use huginn_net::consistency::{ClientBytes, ClientBytesError, Consistency, Outcome};
-use huginn_net::hosts::{Explanation, NoticeSettings};
+use huginn_net::hosts::{Explanation, FindingSettings};
 use huginn_net::tls::ClientHello;
-use huginn_net::{CaptureReader, ClientDatabase, Configure, Database, Event, Finding, HuginnNet, Observers};
+use huginn_net::{
+    CaptureReader, ClientDatabase, Configure, Database, Event, HuginnNet, Observation, Observers,
+};
 use serde_json::Value;
 
 use crate::event_limits::{CLIENT, Capture, SERVER};
@@ -139,7 +141,7 @@ fn curl_that_claims_a_browser_of_its_own_system_is_imitation() {
     let found: Vec<String> = events
         .iter()
         .filter_map(|event| match &event.kind {
-            Finding::Mismatch(found) => Some(found.to_string()),
+            Observation::Mismatch(found) => Some(found.to_string()),
             _ => None,
         })
         .collect();
@@ -160,7 +162,7 @@ fn connections_report_one_mismatch() {
     let mut analyzer = HuginnNet::builder_with(observers).build();
     analyzer.analyze(reader, &mut events).unwrap();
     let mismatches = events.iter().filter_map(|event| match &event.kind {
-        Finding::Mismatch(found) => Some((event.flow.client.port(), found)),
+        Observation::Mismatch(found) => Some((event.flow.client.port(), found)),
         _ => None,
     });
     let mismatches: Vec<_> = mismatches.collect();
@@ -200,7 +202,7 @@ fn requests_and_accusations(heads: &[String], options: &[u8]) -> (Vec<Value>, Ve
         connection.send(CLIENT, format!("{head}\r\n\r\n").as_bytes());
         connection.send(SERVER, b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
     }
-    let observers = Observers::default().notices(Some(NoticeSettings::default()));
+    let observers = Observers::default().findings(Some(FindingSettings::default()));
     let (lines, _) = capture.analyze(observers, 1);
     let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let (requests, others): (Vec<Value>, Vec<Value>) = events

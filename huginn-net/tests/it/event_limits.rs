@@ -224,7 +224,7 @@ fn tags_suppress_no_event_of_a_handshake() {
         let mut handshakes = 0;
         let mut count = |event: huginn_net::Event| {
             assert_eq!(event.flow.tunnel.as_ref().map_or(0, |path| path.layers().len()), tags);
-            handshakes += u32::from(matches!(event.kind, huginn_net::Finding::Tcp(_)));
+            handshakes += u32::from(matches!(event.kind, huginn_net::Observation::Tcp(_)));
         };
         analyzer.analyze(Frames::new(frames), &mut count).unwrap();
         let suppressed = analyzer.protocol().counters().events_suppressed;

@@ -10,12 +10,14 @@ use huginn_net::Configure;
 use huginn_net::core::DecodeConfig;
 use huginn_net::core::NextFrame;
 use huginn_net::decrypt::Secrets;
-use huginn_net::finding::{SshClientFinding, SshServerFinding};
 use huginn_net::http::HttpVersion;
+use huginn_net::observation::{SshClientObservation, SshServerObservation};
 use huginn_net::p0f::P0fLine;
 use huginn_net::ssh::{KexGuess, Negotiation};
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{CaptureError, CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Side, Source};
+use huginn_net::{
+    CaptureError, CaptureReader, Event, HuginnNet, Observation, Observers, Scope, Side, Source,
+};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
 /// Returns the captures that have a golden with this extension, and the lines of the golden.
@@ -149,8 +151,8 @@ fn ja4_equals_definition_over_tshark_fields() {
     for (capture, mut golden) in goldens("ja4") {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
-            let Finding::TlsClient(finding) = &event.kind else { continue };
-            let (source, hello) = (event.subject_addr(), &finding.client.hello);
+            let Observation::TlsClient(observation) = &event.kind else { continue };
+            let (source, hello) = (event.subject_addr(), &observation.client.hello);
             let mut row = vec![source.ip().to_string(), source.port().to_string()];
             for (hashed, raw) in [
                 (hello.ja4(), hello.ja4_r()),
@@ -175,12 +177,12 @@ fn ja3_and_ja3s_equal_tshark() {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
             let (role, full, hash) = match &event.kind {
-                Finding::TlsClient(finding) => {
-                    let client = &finding.client;
+                Observation::TlsClient(observation) => {
+                    let client = &observation.client;
                     ("client", client.hello.ja3().to_string(), client.hello.ja3_hash().to_string())
                 }
-                Finding::TlsServer(finding) => {
-                    let server = &finding.server;
+                Observation::TlsServer(observation) => {
+                    let server = &observation.server;
                     ("server", server.hello.ja3s().to_string(), server.hello.ja3s_hash().to_string())
                 }
                 _ => continue,
@@ -199,7 +201,7 @@ fn certificates_equal_openssl() {
     for (capture, mut golden) in goldens("certificates") {
         let mut rows: Vec<String> = Vec::new();
         for event in events_with_handshakes(&capture) {
-            let Finding::TlsCertificates(finding) = &event.kind else { continue };
+            let Observation::TlsCertificates(observation) = &event.kind else { continue };
             // tshark decrypts nothing after this Retry, and no TLS inside TLS, and decompresses no certificates.
             let name = capture.file_name().unwrap().to_str().unwrap();
             if let ("http-decrypted-quic.pcapng", 482)
@@ -209,7 +211,7 @@ fn certificates_equal_openssl() {
                 continue;
             }
             let source = event.subject_addr();
-            for (index, certificate) in finding.certificates.certificates.iter().enumerate() {
+            for (index, certificate) in observation.certificates.certificates.iter().enumerate() {
                 let fields = certificate.fields().unwrap();
                 let sha256: String = certificate.sha256().iter().map(|byte| format!("{byte:02x}")).collect();
                 rows.push(format!(
@@ -236,8 +238,8 @@ fn certificates_equal_openssl() {
 fn compressed_certificate_equals_the_uncompressed_one() {
     let mut found = Vec::new();
     for event in events_with_handshakes(&captures::path("http-decrypted-compressed.pcapng")) {
-        if let Finding::TlsCertificates(finding) = &event.kind {
-            found.push((event.packet_number, finding.certificates.certificates.clone()));
+        if let Observation::TlsCertificates(observation) = &event.kind {
+            found.push((event.packet_number, observation.certificates.certificates.clone()));
         }
     }
     let [(6, uncompressed), (39, compressed)] = &*found else { panic!("{found:?}") };
@@ -262,8 +264,8 @@ fn handshakes_in_datagrams_end_with_both_finished() {
         let mut reader = HuginnNet::builder_with(Observers::default().handshakes(true)).build();
         let mut ends = Vec::new();
         let mut sink = |event: Event| {
-            if let Finding::TlsHandshake(finding) = &event.kind {
-                assert!(finding.handshake.completed, "{capture}");
+            if let Observation::TlsHandshake(observation) = &event.kind {
+                assert!(observation.handshake.completed, "{capture}");
                 ends.push(event.packet_number);
             }
         };
@@ -278,13 +280,13 @@ fn http_exchanges_equal_tshark() {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
             let (version, head) = match &event.kind {
-                Finding::HttpRequest(finding) => {
-                    let request = &finding.request;
+                Observation::HttpRequest(observation) => {
+                    let request = &observation.request;
                     let part = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
                     (request.version(), format!("{} {}", part(request.method()), part(request.target())))
                 }
-                Finding::HttpResponse(finding) => {
-                    let response = &finding.response;
+                Observation::HttpResponse(observation) => {
+                    let response = &observation.response;
                     (response.version(), response.status().unwrap().to_string())
                 }
                 _ => continue,
@@ -307,7 +309,7 @@ fn decrypted_heads_equal_tshark() {
         for event in events(&capture) {
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             let (version, first, host, target, headers) = match &event.kind {
-                Finding::HttpRequest(found) => {
+                Observation::HttpRequest(found) => {
                     let request = &found.request;
                     let host = request.host().map(text);
                     (
@@ -318,7 +320,7 @@ fn decrypted_heads_equal_tshark() {
                         request.headers(),
                     )
                 }
-                Finding::HttpResponse(found) => {
+                Observation::HttpResponse(found) => {
                     let response = &found.response;
                     (
                         response.version(),
@@ -370,18 +372,18 @@ fn decrypted_browsers_and_libraries_are_named() {
     for name in ["http-decrypted-firefox.pcapng", "http-decrypted-quinn.pcapng", "http-decrypted-quic.pcapng"]
     {
         for event in events(&captures::path(name)) {
-            let Finding::HttpRequest(finding) = &event.kind else { continue };
-            let agent = String::from_utf8(finding.request.user_agent().unwrap().to_vec()).unwrap();
+            let Observation::HttpRequest(observation) = &event.kind else { continue };
+            let agent = String::from_utf8(observation.request.user_agent().unwrap().to_vec()).unwrap();
             let agent =
                 agent.split([' ', '/']).rev().find(|word| word.starts_with(char::is_alphabetic)).unwrap();
-            let software = finding.software.as_ref().map(|found| match &*found.software.candidates {
+            let software = observation.software.as_ref().map(|found| match &*found.software.candidates {
                 // A library: programs with its default settings send the same.
                 [candidate] if found.software.application.is_none() => {
                     format!("{}: {candidate}", found.software)
                 }
                 _ => found.software.to_string(),
             });
-            found.insert((finding.request.version().name().to_owned(), agent.to_owned(), software));
+            found.insert((observation.request.version().name().to_owned(), agent.to_owned(), software));
         }
     }
     let named = |version: &str, agent: &str, name: &str| {
@@ -408,7 +410,7 @@ fn http_alone_is_decrypted_from_the_hello_on() {
     let requests = |observers: Observers| {
         let mut found = Vec::new();
         let mut sink = |event: Event| {
-            if let Finding::HttpRequest(request) = event.kind {
+            if let Observation::HttpRequest(request) = event.kind {
                 found.push(request.request.path().unwrap().to_vec());
             }
         };
@@ -440,7 +442,7 @@ fn http3_has_all_requests_and_responses() {
     for event in events(&capture) {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match &event.kind {
-            Finding::HttpRequest(found) => {
+            Observation::HttpRequest(found) => {
                 assert!(found.decrypted && found.request.version() == HttpVersion::Http3);
                 let target = text(found.request.path().unwrap());
                 let wanted = match text(found.request.user_agent().unwrap()) {
@@ -454,7 +456,7 @@ fn http3_has_all_requests_and_responses() {
                 assert_eq!(fingerprint, expected, "{target}");
                 requests.push(format!("{} {target}", text(found.request.method())));
             }
-            Finding::HttpResponse(found) => {
+            Observation::HttpResponse(found) => {
                 assert!(found.decrypted && found.response.version() == HttpVersion::Http3);
                 responses.push(found.response.status().unwrap().to_string());
             }
@@ -496,12 +498,16 @@ fn tls_inside_tls_is_read() {
     let mut found = Vec::new();
     for event in events_with_handshakes(&capture) {
         match &event.kind {
-            Finding::TlsClient(finding) if finding.decrypted => found.push("hello"),
-            Finding::TlsHandshake(finding) if finding.handshake.alpn.as_deref() == Some(b"h2") => {
+            Observation::TlsClient(observation) if observation.decrypted => found.push("hello"),
+            Observation::TlsHandshake(observation)
+                if observation.handshake.alpn.as_deref() == Some(b"h2") =>
+            {
                 found.push("h2")
             }
-            Finding::HttpRequest(finding) if finding.request.is_connect() => found.push("connect"),
-            Finding::HttpRequest(finding) => match finding.request.path() {
+            Observation::HttpRequest(observation) if observation.request.is_connect() => {
+                found.push("connect")
+            }
+            Observation::HttpRequest(observation) => match observation.request.path() {
                 Some(b"/through-proxy") => found.push("through"),
                 Some(b"/through-proxy-again") => found.push("again"),
                 _ => {}
@@ -564,8 +570,8 @@ fn secrets_that_come_after_the_packets_serve() {
         let capture = captures::path(&format!("http-decrypted-{name}.pcapng"));
         let text_of = |event: &Event| {
             let is_decrypted = match &event.kind {
-                Finding::HttpRequest(found) => found.decrypted,
-                Finding::HttpResponse(found) => found.decrypted,
+                Observation::HttpRequest(found) => found.decrypted,
+                Observation::HttpResponse(found) => found.decrypted,
                 // Events of handshakes do not wait.
                 _ => false,
             };
@@ -617,8 +623,9 @@ fn connections_with_wrong_or_missing_secrets_are_counted() {
     let found = analyzer.protocol().counters().decryption;
     let others = counters.flows.opened - 2;
     assert_eq!((found.connections, found.not_authentic, found.without_secret), (1, 1, others));
-    let requests =
-        events.iter().filter(|event| matches!(&event.kind, Finding::HttpRequest(found) if found.decrypted));
+    let requests = events
+        .iter()
+        .filter(|event| matches!(&event.kind, Observation::HttpRequest(found) if found.decrypted));
     assert_eq!(requests.count(), 1);
     let spots = huginn_net::blind_spots::BlindSpot::of_analyzer(&analyzer);
     assert!(spots.iter().any(|spot| (spot.name, spot.count) == ("tls_without_secret", others)));
@@ -627,7 +634,7 @@ fn connections_with_wrong_or_missing_secrets_are_counted() {
 /// Returns the algorithms of each SSH connection of a capture, in order.
 fn negotiations(capture: &Path) -> Vec<Negotiation<'static>> {
     let negotiation = |event: Event| match event.kind {
-        Finding::SshHandshake(finding) => Some(finding.negotiation),
+        Observation::SshHandshake(observation) => Some(observation.negotiation),
         _ => None,
     };
     events(capture).into_iter().filter_map(negotiation).collect()
@@ -678,8 +685,8 @@ fn ssh_equals_tshark() {
         let mut rows: Vec<String> = Vec::new();
         let mut sides = 0;
         for event in events(&capture) {
-            let (Finding::SshClient(SshClientFinding { peer, .. })
-            | Finding::SshServer(SshServerFinding { peer, .. })) = &event.kind
+            let (Observation::SshClient(SshClientObservation { peer, .. })
+            | Observation::SshServer(SshServerObservation { peer, .. })) = &event.kind
             else {
                 continue;
             };

@@ -3,7 +3,7 @@
 use huginn_net::core::Frames;
 use huginn_net::record::EventRecord;
 use huginn_net::record::JsonEvent;
-use huginn_net::{Event, Finding, HuginnNet};
+use huginn_net::{Event, HuginnNet, Observation};
 use serde_json::{Value, json};
 
 use crate::event_limits::{CLIENT, Capture, SERVER, http2_client};
@@ -15,7 +15,7 @@ fn http_events(data: &[(u8, &[u8])]) -> Vec<Value> {
     data.iter().for_each(|(from, bytes)| connection.send(*from, bytes));
     let mut events: Vec<Event> = Vec::new();
     HuginnNet::builder().build().analyze(Frames::new(capture.frames()), &mut events).unwrap();
-    events.retain(|event| matches!(event.kind, Finding::HttpRequest(_) | Finding::HttpResponse(_)));
+    events.retain(|event| matches!(event.kind, Observation::HttpRequest(_) | Observation::HttpResponse(_)));
     let both = |event: &Event| {
         let line: Value = serde_json::from_str(&JsonEvent { event, file: None }.to_string()).unwrap();
         let serialized = serde_json::to_value(EventRecord::from_event(event)).unwrap();

@@ -5,12 +5,12 @@ use std::num::NonZeroU32;
 
 use huginn_net::alert::{Alert, AlertKind, Severity};
 use huginn_net::core::Frames;
-use huginn_net::hosts::{Baseline, NoticeSettings};
+use huginn_net::hosts::{Baseline, FindingSettings};
 use huginn_net::observers::EventLimits;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs};
 use huginn_net::record::formats::{EventFormat, FormattedEvent};
 use huginn_net::watch::{WatchListHandle, WatchLists};
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation};
 use serde_json::{Value, json};
 
 use crate::captures;
@@ -59,7 +59,7 @@ fn host_header_is_split_before_a_port_only() {
     let split = |host: &str, format: EventFormat, name: &str, port: &str| {
         let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
         let events = events(&[request.as_bytes()], 4096);
-        let event = events.iter().find(|event| matches!(event.kind, Finding::HttpRequest(_))).unwrap();
+        let event = events.iter().find(|event| matches!(event.kind, Observation::HttpRequest(_))).unwrap();
         let event: Value = serde_json::from_str(&FormattedEvent::new(format, event).to_string()).unwrap();
         [name, port].map(|path| event.pointer(path).cloned())
     };
@@ -83,7 +83,7 @@ fn host_header_is_split_before_a_port_only() {
 #[test]
 fn port_is_that_of_the_whole_host() {
     let events = events(&[b"GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n"], 13);
-    let event = events.iter().find(|event| matches!(event.kind, Finding::HttpRequest(_))).unwrap();
+    let event = events.iter().find(|event| matches!(event.kind, Observation::HttpRequest(_))).unwrap();
     let event: Value =
         serde_json::from_str(&FormattedEvent::new(EventFormat::Eve, event).to_string()).unwrap();
     assert_eq!(
@@ -98,9 +98,9 @@ fn alerts() -> Vec<Event> {
     lists.add("list", b"www.example.test,name\n").unwrap();
     let baseline = b"{\"huginn_net_baseline\":2,\"first\":null,\"last\":null}\n";
     let few = NonZeroU32::new(10).unwrap();
-    let settings = NoticeSettings { scan_ports: few, scan_hosts: few, beacon_contacts: few };
+    let settings = FindingSettings { scan_ports: few, scan_hosts: few, beacon_contacts: few };
     let mut analyzer = HuginnNet::builder()
-        .notices(Some(settings))
+        .findings(Some(settings))
         .watch_lists(WatchListHandle::new(lists))
         .baseline(Some(Baseline::parse("empty.jsonl", baseline).unwrap()))
         .build();
@@ -196,7 +196,7 @@ fn alert_is_one_in_every_format() {
 /// Events of one connection share their fields of the flow, unless one is an alert.
 #[test]
 fn alert_among_facts_has_its_own_places() {
-    let alert = alerts().into_iter().find(|event| matches!(event.kind, Finding::Match(_))).unwrap();
+    let alert = alerts().into_iter().find(|event| matches!(event.kind, Observation::Match(_))).unwrap();
     let mut fact = events(&[b"GET / HTTP/1.1\r\n\r\n"], 13).remove(0);
     fact.flow = alert.flow.clone();
     for (event, is_alert) in [(&fact, false), (&alert, true), (&fact, false)] {

@@ -8,7 +8,7 @@ use huginn_net::core::{
     frame_channel,
 };
 use huginn_net::record::CustomEventRecord;
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Side, Source};
+use huginn_net::{CaptureReader, Event, HuginnNet, Observation, Observers, Side, Source};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -71,7 +71,8 @@ fn built_in() -> Vec<Event> {
 
 #[test]
 fn pair_reports_events_of_both_protocols() {
-    let requests = built_in().iter().filter(|event| matches!(event.kind, Finding::HttpRequest(_))).count();
+    let requests =
+        built_in().iter().filter(|event| matches!(event.kind, Observation::HttpRequest(_))).count();
     assert!(requests > 0);
     for workers in [1, 2, 3] {
         let protocols = (Observers::default(), StreamObserver::<Method>::default());
@@ -79,7 +80,7 @@ fn pair_reports_events_of_both_protocols() {
         let mut analyzer = builder.workers(NonZeroUsize::new(workers).unwrap()).build();
         let (mut findings, mut methods) = (Vec::new(), Vec::new());
         let capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
-        let mut sink = |event: CoreEvent<Either<Finding, MethodEvent>>| match event.split() {
+        let mut sink = |event: CoreEvent<Either<Observation, MethodEvent>>| match event.split() {
             Either::First(event) => findings.push(event),
             Either::Second(event) => methods.push(event),
         };

@@ -15,7 +15,7 @@ use huginn_net::db::Database;
 use huginn_net::hosts::HostProfile;
 use huginn_net::p0f::{P0fAnswer, P0fHost};
 use huginn_net::tcp::Handshake;
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers, Scope, Sink};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Scope, Sink};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
@@ -59,7 +59,7 @@ struct SynCounter(BTreeMap<IpAddr, SynCounts>);
 
 impl Sink<Event> for SynCounter {
     fn event(&mut self, event: Event) -> ControlFlow<()> {
-        let Finding::Tcp(found) = &event.kind else { return ControlFlow::Continue(()) };
+        let Observation::Tcp(found) = &event.kind else { return ControlFlow::Continue(()) };
         let server = event.flow.server.ip();
         if found.signature.handshake == Handshake::SynAck {
             self.0.get_mut(&server).unwrap().unanswered -= 1;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use huginn_net::db::Database;
 use huginn_net::p0f::P0fLine;
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers, Scope};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Scope};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
@@ -19,7 +19,10 @@ fn host_lines(capture: &str, signatures: &str) -> Vec<String> {
     let observers = Observers::new(Arc::new(database)).scope(Scope::P0f);
     let mut lines = Vec::new();
     let mut sink = |event: Event| {
-        if matches!(event.kind, Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Uptime(_)) {
+        if matches!(
+            event.kind,
+            Observation::HostChange(_) | Observation::IpSharing(_) | Observation::Uptime(_)
+        ) {
             lines.extend(P0fLine::lines_from_event(&event).map(|line| line.to_string()));
         }
     };

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::captures;
-use huginn_net::finding::ChangeFinding;
 use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, JsonHost};
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Observers, Side};
+use huginn_net::observation::ChangeObservation;
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Side};
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
     let workers = NonZeroUsize::new(workers).unwrap();
@@ -196,11 +196,14 @@ fn accepted_uptime_is_reported() {
 }
 
 /// Returns the conclusions about the hosts of a capture, and the counters.
-fn conclusions(capture: &str) -> (Vec<Finding>, HostCounters) {
+fn conclusions(capture: &str) -> (Vec<Observation>, HostCounters) {
     let mut analyzer = HuginnNet::builder().build();
     let mut found = Vec::new();
     let mut sink = |event: Event| {
-        if matches!(event.kind, Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Uptime(_)) {
+        if matches!(
+            event.kind,
+            Observation::HostChange(_) | Observation::IpSharing(_) | Observation::Uptime(_)
+        ) {
             found.push(event.kind);
         }
     };
@@ -220,13 +223,16 @@ fn unchanged_host_has_no_conclusions() {
 fn two_systems_that_alternate_are_one_sharing() {
     let (found, counters) = conclusions("hosts-nat.pcap");
     let [linux, windows] = ["Linux", "Windows"].map(Arc::<str>::from);
-    let systems = |from: &Arc<str>, to: &Arc<str>| ChangeFinding::Systems {
+    let systems = |from: &Arc<str>, to: &Arc<str>| ChangeObservation::Systems {
         from: Arc::clone(from),
         to: Arc::clone(to),
     };
     assert_eq!(
         found,
-        [Finding::HostChange(systems(&linux, &windows)), Finding::IpSharing(systems(&windows, &linux))]
+        [
+            Observation::HostChange(systems(&linux, &windows)),
+            Observation::IpSharing(systems(&windows, &linux))
+        ]
     );
     assert_eq!((counters.changes, counters.sharings), (1, 1));
 }
@@ -234,7 +240,7 @@ fn two_systems_that_alternate_are_one_sharing() {
 #[test]
 fn random_clock_offsets_give_no_uptime() {
     let (found, counters) = conclusions("hosts-random-offset.pcap");
-    assert!(!found.iter().any(|finding| matches!(finding, Finding::Uptime(_))), "{found:?}");
+    assert!(!found.iter().any(|observation| matches!(observation, Observation::Uptime(_))), "{found:?}");
     assert_eq!((counters.uptimes, counters.random_clocks), (0, 1));
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use crate::captures;
-use huginn_net::hosts::{HostRecord, JsonHost, NoticeSettings, fields_of_host};
+use huginn_net::hosts::{FindingSettings, HostRecord, JsonHost, fields_of_host};
 use huginn_net::record::{
     EVENT_NAMES, EventGroup, EventKind, EventRecord, FieldInfo, JsonEvent, events_schema, fields_of_event,
 };
@@ -36,9 +36,9 @@ fn all() -> Observers {
     lists.add("list", b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
     let of = |number| NonZeroU32::new(number).unwrap();
     // Thresholds that short captures reach.
-    let notices = NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
+    let findings = FindingSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
     let observers = Observers::default().connections(true).handshakes(true).profiles(true);
-    observers.notices(Some(notices)).watch_lists(WatchListHandle::new(lists))
+    observers.findings(Some(findings)).watch_lists(WatchListHandle::new(lists))
 }
 
 /// Converts every number to `f64`, so that `1` equals `1.0`.

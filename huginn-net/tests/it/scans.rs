@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use huginn_net::alert::{Alert, AlertKind, Severity};
 use huginn_net::core::Frames;
-use huginn_net::hosts::NoticeSettings;
+use huginn_net::hosts::FindingSettings;
 use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Timestamp};
 
 const FIN: u8 = 1;
@@ -85,7 +85,7 @@ impl Packets {
                 wire_len: data.len() as u32,
             });
             let mut rows = Vec::new();
-            let builder = HuginnNet::builder().notices(Some(NoticeSettings::default()));
+            let builder = HuginnNet::builder().findings(Some(FindingSettings::default()));
             let builder = builder.workers(NonZeroUsize::new(workers).unwrap()).block_bytes(4096);
             let sink = &mut |event: Event| {
                 if let Some(alert) = Alert::of(&event) {

@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 
 use huginn_net::alert::{Alert, Severity};
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
-use huginn_net::finding::TrafficNoticeKind;
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, NoticeSettings};
+use huginn_net::hosts::{FindingSettings, HostUpdate, HostUpdateRecord};
+use huginn_net::observation::FindingKind;
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{
-    CaptureReader, Configure, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp,
+    CaptureReader, Configure, Database, Event, Frame, HuginnNet, LinkType, Observation, Observers, Timestamp,
 };
 
 use crate::captures;
@@ -246,8 +246,8 @@ impl Capture {
     fn alerts(&self) -> Vec<String> {
         let text = |event: &Event| {
             let alert = Alert::of(event)?;
-            let Finding::Notice(notice) = &event.kind else { return None };
-            Some(format!("{} {}: {notice}", alert.severity(), alert.kind().name()))
+            let Observation::Finding(finding) = &event.kind else { return None };
+            Some(format!("{} {}: {finding}", alert.severity(), alert.kind().name()))
         };
         self.events(observers(), 1).iter().filter_map(text).collect()
     }
@@ -258,14 +258,14 @@ fn number_of(len: usize) -> [u8; 2] {
 }
 
 fn observers() -> Observers {
-    Observers::default().notices(Some(NoticeSettings::default()))
+    Observers::default().findings(Some(FindingSettings::default()))
 }
 
 /// A ClientHello of Chromium, as a message.
 fn browser_hello() -> Vec<u8> {
     let mut found = None;
     let sink = &mut |event: Event| {
-        if let Finding::TlsClient(client) = &event.kind
+        if let Observation::TlsClient(client) = &event.kind
             && client.client.hello.family() == Some(huginn_net::tls::ClientFamily::Chromium)
         {
             found.get_or_insert_with(|| client.client.hello.message().to_vec());
@@ -341,10 +341,10 @@ fn unusual_servers_are_reported_with_their_marks() {
 /// The severity and the marks of each unusual server.
 fn described(events: &[Event]) -> Vec<String> {
     let text = |event: &Event| {
-        let Finding::Notice(notice) = &event.kind else { return None };
-        let TrafficNoticeKind::UnusualServer(found) = &notice.kind else { panic!("{notice:?}") };
+        let Observation::Finding(finding) = &event.kind else { return None };
+        let FindingKind::UnusualServer(found) = &finding.kind else { panic!("{finding:?}") };
         let marks: Vec<_> = found.marks.iter().map(|mark| mark.name()).collect();
-        let update = if notice.is_update { "update " } else { "" };
+        let update = if finding.is_update { "update " } else { "" };
         Some(format!("{update}{} {}", Alert::of(event).unwrap().severity(), marks.join(",")))
     };
     events.iter().filter_map(text).collect()
@@ -371,7 +371,7 @@ fn regular_contacts_are_a_mark_that_updates_the_alert() {
     let mut capture = Capture::of([browsing()]);
     (1..12).for_each(|n| capture.add(n * 60_000, &visit_13(OUTSIDE, 7084)));
     let mut events = capture.events(observers(), 1);
-    events.retain(|event| matches!(&event.kind, Finding::Notice(notice) if !matches!(notice.kind, TrafficNoticeKind::Beacon(_))));
+    events.retain(|event| matches!(&event.kind, Observation::Finding(finding) if !matches!(finding.kind, FindingKind::Beacon(_))));
     assert_eq!(described(&events), ["low port,client", "update medium port,client,regular"]);
     let ids: Vec<_> = events.iter().filter_map(Alert::of).map(|alert| alert.id()).collect();
     assert_eq!(ids[0], ids[1]);
@@ -624,13 +624,13 @@ fn many() -> Capture {
 #[test]
 fn servers_are_those_of_one_worker() {
     let capture = many();
-    let notices = |workers| {
+    let findings = |workers| {
         let mut events = capture.events(observers(), workers);
-        events.retain(|event| matches!(event.kind, Finding::Notice(_)));
+        events.retain(|event| matches!(event.kind, Observation::Finding(_)));
         events
     };
-    assert_eq!(notices(1).len(), 68, "those on port 7000 have a service");
-    assert!(notices(3) == notices(1));
+    assert_eq!(findings(1).len(), 68, "those on port 7000 have a service");
+    assert!(findings(3) == findings(1));
 }
 
 #[test]
@@ -640,16 +640,16 @@ fn second_stage_reports_servers() {
     let mut first = Analyzer::builder_with(WithoutHosts::new(observers())).build();
     let mut hosts = observers().host_table();
     let mut found = Vec::new();
-    let sink = &mut |event: huginn_net::core::Event<Route<Finding, HostUpdate>>| {
+    let sink = &mut |event: huginn_net::core::Event<Route<Observation, HostUpdate>>| {
         let Route::Update(update) = event.into_route() else { return };
         let record = serde_json::to_string(&HostUpdateRecord::new(&update).unwrap()).unwrap();
         let record: HostUpdateRecord = serde_json::from_str(&record).unwrap();
         hosts.on_update(record.into_event(&Database::builtin()).unwrap(), &mut |event| {
-            found.extend(matches!(event.kind, Finding::Notice(_)).then_some(event));
+            found.extend(matches!(event.kind, Observation::Finding(_)).then_some(event));
         });
     };
     first.analyze(Frames::new(capture.frames()), sink).unwrap();
     let mut whole = capture.events(observers(), 1);
-    whole.retain(|event| matches!(event.kind, Finding::Notice(_)));
+    whole.retain(|event| matches!(event.kind, Observation::Finding(_)));
     assert!(found == whole && found.len() == 69, "{} and {}", found.len(), whole.len());
 }

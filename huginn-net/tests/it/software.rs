@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use huginn_net::db::MatchKind;
-use huginn_net::finding::SshClientFinding;
-use huginn_net::{CaptureReader, ClientDatabase, Configure, Event, Finding, HuginnNet, Observers};
+use huginn_net::observation::SshClientObservation;
+use huginn_net::{CaptureReader, ClientDatabase, Configure, Event, HuginnNet, Observation, Observers};
 
-fn findings(capture: &str, observers: Observers) -> Vec<Finding> {
+fn findings(capture: &str, observers: Observers) -> Vec<Observation> {
     let mut events: Vec<Event> = Vec::new();
     let reader = CaptureReader::open(crate::captures::path(capture)).unwrap();
     HuginnNet::builder_with(observers).build().analyze(reader, &mut events).unwrap();
@@ -15,8 +15,8 @@ fn findings(capture: &str, observers: Observers) -> Vec<Finding> {
 
 /// The library and the application of each ClientHello; `-` if there is none.
 fn tls_names(capture: &str) -> Vec<String> {
-    let names = findings(capture, Observers::default()).into_iter().filter_map(|finding| {
-        let Finding::TlsClient(client) = finding else { return None };
+    let names = findings(capture, Observers::default()).into_iter().filter_map(|observation| {
+        let Observation::TlsClient(client) = observation else { return None };
         let Some(found) = client.software() else { return Some("-".to_owned()) };
         let [library, application] =
             [&found.software.library, &found.software.application].map(|name| name.as_deref().unwrap_or("-"));
@@ -76,7 +76,7 @@ fn hosts_have_the_names_of_their_hellos() {
         analyzer.analyze(CaptureReader::open(crate::captures::path(capture)).unwrap(), &mut events).unwrap();
         let mut hellos = 0;
         for event in &events {
-            let Finding::TlsClient(client) = &event.kind else { continue };
+            let Observation::TlsClient(client) = &event.kind else { continue };
             let name = client.software().map(|found| found.software.to_string());
             let host = analyzer.shared_state().profile(event.subject_addr().ip()).unwrap();
             let seen =
@@ -94,8 +94,8 @@ fn ja4_alone_names_what_its_hello_names() {
     let (clients, mut named) = (ClientDatabase::builtin(), 0);
     for path in crate::captures::with_extension(&["ja4"]) {
         let capture = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        for finding in findings(&format!("{capture}.pcap"), Observers::default()) {
-            let Finding::TlsClient(client) = finding else { continue };
+        for observation in findings(&format!("{capture}.pcap"), Observers::default()) {
+            let Observation::TlsClient(client) = observation else { continue };
             let ja4 = client.client.hello.ja4();
             let Some(by_hash) = clients.match_ja4(ja4) else { continue };
             let by_hello = client.software().unwrap();
@@ -118,8 +118,8 @@ fn ja4_alone_names_what_its_hello_names() {
 fn ssh_clients_have_names() {
     let names: Vec<String> = findings("ssh-dropbear.pcap", Observers::default())
         .iter()
-        .filter_map(|finding| match finding {
-            Finding::SshClient(client @ SshClientFinding { .. }) => {
+        .filter_map(|observation| match observation {
+            Observation::SshClient(client @ SshClientObservation { .. }) => {
                 Some(client.software().map_or_else(|| "-".to_owned(), |found| found.software.to_string()))
             }
             _ => None,
@@ -137,8 +137,8 @@ fn another_database_replaces_builtin() {
     let observers = || Observers::default().clients(Arc::new(ClientDatabase::default()));
     let known = |observers| {
         let findings = findings("tls-node.pcap", observers);
-        let mut clients = findings.iter().filter_map(|finding| match finding {
-            Finding::TlsClient(client) => Some(client.software()),
+        let mut clients = findings.iter().filter_map(|observation| match observation {
+            Observation::TlsClient(client) => Some(client.software()),
             _ => None,
         });
         clients.next().unwrap().unwrap().software.application.is_some()

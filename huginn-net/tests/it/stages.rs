@@ -8,7 +8,7 @@ use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, JsonHost};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, JsonEvent};
-use huginn_net::{CaptureReader, Configure, Database, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observation, Observers};
 
 /// Returns captures with events of every kind.
 fn captures() -> Vec<PathBuf> {
@@ -20,8 +20,14 @@ fn captures() -> Vec<PathBuf> {
     captures
 }
 
-fn is_of_host(finding: &Finding) -> bool {
-    matches!(finding, Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Tool(_))
+fn is_of_host(observation: &Observation) -> bool {
+    matches!(
+        observation,
+        Observation::Uptime(_)
+            | Observation::HostChange(_)
+            | Observation::IpSharing(_)
+            | Observation::Tool(_)
+    )
 }
 
 fn observers() -> Observers {
@@ -65,7 +71,7 @@ fn shard(path: &Path, index: u32, shards: NonZeroU32) -> Shard {
     let filter = Filter::new().shard(index, shards);
     let mut analyzer = Analyzer::builder_with(WithoutHosts::new(observers())).filter(filter).build();
     let capture = CaptureReader::open(path).unwrap();
-    let _ = analyzer.analyze(capture, &mut |event: core::Event<Route<Finding, HostUpdate>>| match event
+    let _ = analyzer.analyze(capture, &mut |event: core::Event<Route<Observation, HostUpdate>>| match event
         .into_route()
     {
         Route::Report(event) => shard.of_flows.push(event),

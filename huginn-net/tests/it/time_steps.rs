@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::Frames;
-use huginn_net::{Event, Finding, HuginnNet, LinkType, Timestamp};
+use huginn_net::{Event, HuginnNet, LinkType, Observation, Timestamp};
 use proptest::prelude::*;
 
 use crate::captures;
@@ -51,12 +51,12 @@ fn analyze(packets: &[Packet]) -> (Found, u64) {
     let mut found = Found::new();
     let mut count = |event: Event| {
         let kind = match event.kind {
-            Finding::TlsClient(_) => "hello",
-            Finding::TlsServer(_) => "server hello",
-            Finding::HttpRequest(_) => "request",
-            Finding::HttpResponse(_) => "response",
-            Finding::SshClient(_) | Finding::SshServer(_) => "banner",
-            Finding::Tcp(_) => "handshake",
+            Observation::TlsClient(_) => "hello",
+            Observation::TlsServer(_) => "server hello",
+            Observation::HttpRequest(_) => "request",
+            Observation::HttpResponse(_) => "response",
+            Observation::SshClient(_) | Observation::SshServer(_) => "banner",
+            Observation::Tcp(_) => "handshake",
             _ => return,
         };
         *found.entry((kind, event.flow.client.to_string())).or_default() += 1;

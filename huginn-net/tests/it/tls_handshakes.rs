@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use huginn_net::core::FlowId;
-use huginn_net::finding::TlsHandshakeFinding;
+use huginn_net::observation::TlsHandshakeObservation;
 use huginn_net::tls::{ClientHello, Ech, KeyExchange, Resumption, ServerHello, TlsHandshake, Version, names};
-use huginn_net::{CaptureReader, Configure, Event, Finding, Frame, HuginnNet, Side};
+use huginn_net::{CaptureReader, Configure, Event, Frame, HuginnNet, Observation, Side};
 use serde_json::{Map, Value, json};
 
 use crate::captures;
@@ -32,8 +32,8 @@ fn events(capture: &Path) -> Vec<Event> {
 fn hellos(capture: &Path) -> Vec<Value> {
     let line = |event: &Event| {
         let mut line = match &event.kind {
-            Finding::TlsClient(finding) => client(&finding.client.hello),
-            Finding::TlsServer(finding) => server(&finding.server.hello),
+            Observation::TlsClient(observation) => client(&observation.client.hello),
+            Observation::TlsServer(observation) => server(&observation.server.hello),
             _ => return None,
         };
         line["source"] = json!(text(event.subject_addr()));
@@ -79,9 +79,9 @@ fn server(hello: &ServerHello<'_>) -> Value {
 fn handshakes(capture: &Path) -> Vec<Value> {
     let mut found: Vec<(FlowId, Value)> = Vec::new();
     for event in events(capture) {
-        if let Finding::TlsClient(finding) = &event.kind {
+        if let Observation::TlsClient(observation) = &event.kind {
             // The client is the sender of the ClientHello, which need not have opened the connection.
-            if !finding.client.retry {
+            if !observation.client.retry {
                 let server = event.subject.peer().choose(event.flow.client, event.flow.server);
                 let ends =
                     json!({"client": text(event.subject_addr()), "server": text(server), "certificates": []});
@@ -91,15 +91,15 @@ fn handshakes(capture: &Path) -> Vec<Value> {
         }
         let is_own = |(flow, _): &&mut (FlowId, Value)| *flow == event.flow;
         match &event.kind {
-            Finding::TlsCertificates(finding) => {
+            Observation::TlsCertificates(observation) => {
                 let (_, line) = found.iter_mut().rev().find(is_own).unwrap();
                 let role = if line["client"] == text(event.subject_addr()) { "client" } else { "server" };
-                let count = finding.certificates.certificates.len();
+                let count = observation.certificates.certificates.len();
                 line["certificates"].as_array_mut().unwrap().push(json!([role, count]));
             }
-            Finding::TlsHandshake(finding) => {
+            Observation::TlsHandshake(observation) => {
                 let (_, line) = found.iter_mut().rev().find(is_own).unwrap();
-                line.as_object_mut().unwrap().extend(end(&event, finding));
+                line.as_object_mut().unwrap().extend(end(&event, observation));
             }
             _ => {}
         }
@@ -108,8 +108,8 @@ fn handshakes(capture: &Path) -> Vec<Value> {
     lines.filter(|line| !line["end"].is_null() || line["certificates"] != json!([])).collect()
 }
 
-fn end(event: &Event, finding: &TlsHandshakeFinding) -> Map<String, Value> {
-    let found = &finding.handshake;
+fn end(event: &Event, observation: &TlsHandshakeObservation) -> Map<String, Value> {
+    let found = &observation.handshake;
     let (group, dh_bits) = match found.key_exchange {
         Some(KeyExchange::Group(group)) => (Some(group), None),
         Some(KeyExchange::FiniteField(bits)) => (None, Some(bits)),
@@ -123,7 +123,7 @@ fn end(event: &Event, finding: &TlsHandshakeFinding) -> Map<String, Value> {
             alert.code.map_or_else(|| json!([role]), |(level, description)| json!([role, level, description]))
         })
         .collect();
-    let authorities = finding.certificate_request().map(|request| {
+    let authorities = observation.certificate_request().map(|request| {
         request.authorities().map(|name| name.text().unwrap().into_string()).collect::<Vec<_>>()
     });
     let line = json!({
@@ -134,7 +134,7 @@ fn end(event: &Event, finding: &TlsHandshakeFinding) -> Map<String, Value> {
         "retry": found.version.map(|_| found.retry).or(found.retry.then_some(true)),
         "group": group,
         "dh_bits": dh_bits,
-        "certificate_requested": finding.requests_certificate(),
+        "certificate_requested": observation.requests_certificate(),
         "certificate_authorities": authorities,
         "alerts": alerts,
     });
@@ -216,7 +216,7 @@ fn missing_packets_of_openvpn_change_no_handshake() {
         let mut analyzer = HuginnNet::builder().handshakes(true).build();
         let mut found = Vec::new();
         let mut sink = |event: Event| {
-            if matches!(event.kind, Finding::TlsHandshake(_) | Finding::TlsCertificates(_)) {
+            if matches!(event.kind, Observation::TlsHandshake(_) | Observation::TlsCertificates(_)) {
                 found.push((event.flow, format!("{:?}", event.kind)));
             }
         };
@@ -247,17 +247,19 @@ fn missing_packets_of_openvpn_change_no_handshake() {
 fn only_outer_hellos_of_ech_are_visible() {
     let events = events(&captures::path("tls-ech.pcap"));
     let offered = events.iter().filter_map(|event| {
-        let Finding::TlsClient(finding) = &event.kind else { return None };
-        let hello = &finding.client.hello;
+        let Observation::TlsClient(observation) = &event.kind else { return None };
+        let hello = &observation.client.hello;
         let Some(Ech::Outer(ech)) = hello.ech() else { panic!("{hello:?}") };
         let name = String::from_utf8_lossy(hello.server_name().unwrap()).into_owned();
-        Some((name, finding.client.retry, ech.config_id, ech.kdf, ech.aead, ech.enc.len()))
+        Some((name, observation.client.retry, ech.config_id, ech.kdf, ech.aead, ech.enc.len()))
     });
     let public = |retry, config, enc| ("public.example.test".to_owned(), retry, config, 1, 1, enc);
     let wanted = [public(false, 1, 32), public(false, 1, 32), public(true, 1, 0), public(false, 2, 32)];
     assert_eq!(offered.collect::<Vec<_>>(), wanted);
     let completed = events.iter().filter_map(|event| match &event.kind {
-        Finding::TlsHandshake(finding) => Some((finding.handshake.completed, finding.handshake.retry)),
+        Observation::TlsHandshake(observation) => {
+            Some((observation.handshake.completed, observation.handshake.retry))
+        }
         _ => None,
     });
     assert_eq!(completed.collect::<Vec<_>>(), [(true, false), (true, true), (true, false)]);
@@ -320,8 +322,8 @@ fn post_quantum_groups_are_those_recorded() {
 #[test]
 fn alerts_end_handshakes() {
     let ends = events(&captures::path("tls-alerts.pcap")).into_iter().filter_map(|event| {
-        let Finding::TlsHandshake(finding) = event.kind else { return None };
-        let found = finding.handshake;
+        let Observation::TlsHandshake(observation) = event.kind else { return None };
+        let found = observation.handshake;
         let alert = found.alerts.last().map(|alert| (alert.sender, alert.name().unwrap_or("encrypted")));
         assert_eq!(alert.is_none(), found.completed);
         Some((found.version.and_then(Version::name), alert))
@@ -348,7 +350,7 @@ fn alerts_end_handshakes() {
 /// The handshakes of a capture in which all complete.
 fn completed(capture: &str) -> Vec<TlsHandshake> {
     let found = events(&captures::path(capture)).into_iter().filter_map(|event| match event.kind {
-        Finding::TlsHandshake(finding) => Some(finding.handshake),
+        Observation::TlsHandshake(observation) => Some(observation.handshake),
         _ => None,
     });
     let found: Vec<TlsHandshake> = found.collect();

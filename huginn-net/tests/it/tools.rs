@@ -3,16 +3,16 @@
 use crate::captures;
 use crate::packet::{self, Packet};
 use huginn_net::core::Frames;
-use huginn_net::finding::ToolFinding;
 use huginn_net::hosts::HostProfile;
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Scope};
+use huginn_net::observation::ToolObservation;
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Scope};
 
 /// The tools that events report, and the profiles.
-fn analyze(capture: &str, profiles: bool) -> (Vec<ToolFinding>, Vec<HostProfile>) {
+fn analyze(capture: &str, profiles: bool) -> (Vec<ToolObservation>, Vec<HostProfile>) {
     let mut found = Vec::new();
     let mut analyzer = HuginnNet::builder().profiles(profiles).build();
     let sink = &mut |event: Event| {
-        if let Finding::Tool(tool) = event.kind {
+        if let Observation::Tool(tool) = event.kind {
             assert_eq!(event.flow.client.ip().to_string(), "192.0.2.1");
             found.push(*tool);
         }
@@ -55,8 +55,8 @@ sig = 4:64-:0:1460:1024,0:mss::*
     let mut analyzer = HuginnNet::builder().database(database.into()).scope(Scope::P0f).build();
     let (mut changes, mut tools) = (0, 0);
     let sink = &mut |event: Event| match event.kind {
-        Finding::HostChange(_) | Finding::IpSharing(_) => changes += 1,
-        Finding::Tool(_) => tools += 1,
+        Observation::HostChange(_) | Observation::IpSharing(_) => changes += 1,
+        Observation::Tool(_) => tools += 1,
         _ => {}
     };
     analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), sink).unwrap();

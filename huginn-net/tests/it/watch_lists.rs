@@ -7,7 +7,7 @@ use huginn_net::core::Replaceable;
 use huginn_net::record::{EventRecord, JsonEvent};
 use huginn_net::tls::ClientHello;
 use huginn_net::watch::{WatchListFault, WatchListHandle, WatchListSummary, WatchLists};
-use huginn_net::{CaptureReader, Configure, Database, Event, Filter, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Configure, Database, Event, Filter, HuginnNet, Observation, Observers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ fn watched_entries_beyond_the_limit_are_counted() {
             (Vec::<Event>::new(), HuginnNet::builder_with(observers(&(text + &watched))).build());
         let capture = CaptureReader::open(captures::path("tls-rustls.pcap")).unwrap();
         analyzer.analyze(capture, &mut found).unwrap();
-        let matches = found.iter().filter(|event| matches!(event.kind, Finding::Match(_))).count();
+        let matches = found.iter().filter(|event| matches!(event.kind, Observation::Match(_))).count();
         (matches, analyzer.protocol().counters().events_suppressed.connection)
     };
     assert_eq!(suppressed(16), (16, 0));
@@ -420,7 +420,7 @@ fn certificates_match_by_both_hashes() {
         let mut found = None;
         let observers = Observers::default().handshakes(true);
         let _ = HuginnNet::builder_with(observers).build().analyze(reader, &mut |event: Event| {
-            if let Finding::TlsCertificates(certificates) = &event.kind {
+            if let Observation::TlsCertificates(certificates) = &event.kind {
                 found = certificates
                     .certificates
                     .certificates
@@ -489,7 +489,7 @@ fn request_matches(host: &str, user_agent: &str, text: &str) -> Vec<String> {
     HuginnNet::builder_with(observers(text))
         .build()
         .analyze(reader, &mut |event: Event| {
-            if let Finding::Match(found) = &event.kind {
+            if let Observation::Match(found) = &event.kind {
                 values.push(found.value.to_string());
             }
         })
@@ -569,7 +569,7 @@ fn replaced_lists_are_used_from_the_next_event_on() {
             events.push(event);
         })
         .unwrap();
-    let first = events.iter().position(|event| matches!(event.kind, Finding::Match(_))).unwrap();
+    let first = events.iter().position(|event| matches!(event.kind, Observation::Match(_))).unwrap();
     assert!(first > 0);
     assert_eq!(handle.get().summaries()[0].entries, 1);
 }
@@ -592,7 +592,7 @@ fn replaced_settings_apply_to_next_frames() {
         let mut names = Vec::new();
         let reader = CaptureReader::open(captures::path("tls-rustls.pcap")).unwrap();
         let analyzed = analyzer.analyze(reader, &mut |event: Event| {
-            if let Finding::Tcp(found) = event.kind {
+            if let Observation::Tcp(found) = event.kind {
                 names.extend(found.label().map(|label| label.name.to_string()));
             }
         });

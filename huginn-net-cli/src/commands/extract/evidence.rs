@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use huginn_net::core::{FlowId, Segment, Side, TransportKind};
-use huginn_net::finding::{BeaconTarget, ScanTarget, TrafficNoticeKind};
-use huginn_net::{Event, Finding};
+use huginn_net::observation::{BeaconTarget, FindingKind, ScanTarget};
+use huginn_net::{Event, Observation};
 
 /// A finding, with the packets that show it.
 pub(super) struct Evidence {
@@ -49,32 +49,32 @@ struct NamedPacket {
 impl Evidence {
     /// Returns the evidence of an event; `None` if it is not a finding that has any.
     pub(super) fn of(event: &Event) -> Option<Self> {
-        let Finding::Notice(notice) = &event.kind else { return None };
+        let Observation::Finding(finding) = &event.kind else { return None };
         let flow = &event.flow;
         let (client, tunnel) = (flow.client.ip(), flow.tunnel_key());
-        let servers = match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => match &scan.target {
+        let servers = match &finding.kind {
+            FindingKind::Scan(scan) => match &scan.target {
                 ScanTarget::Host(ip) => vec![Server::Host(*ip)],
                 ScanTarget::Ports(ports) => ports.iter().copied().map(Server::Port).collect(),
                 _ => Vec::new(),
             },
-            TrafficNoticeKind::BruteForce(found) => vec![Server::Endpoint(found.server)],
-            TrafficNoticeKind::Beacon(beacon) => match beacon.target {
+            FindingKind::BruteForce(found) => vec![Server::Endpoint(found.server)],
+            FindingKind::Beacon(beacon) => match beacon.target {
                 BeaconTarget::Address(address) => vec![Server::Endpoint(address)],
                 _ => vec![Server::Endpoint(flow.server)],
             },
-            TrafficNoticeKind::UnusualServer(_) | TrafficNoticeKind::C2Certificate(_) => {
+            FindingKind::UnusualServer(_) | FindingKind::C2Certificate(_) => {
                 vec![Server::Endpoint(flow.server)]
             }
             _ => Vec::new(),
         };
         let traffic = |server| Traffic { client, server, transport: flow.transport, tunnel };
-        let is_of_beacon = matches!(notice.kind, TrafficNoticeKind::Beacon(_));
+        let is_of_beacon = matches!(finding.kind, FindingKind::Beacon(_));
         let until = event.packet_number;
         let named = |packet: &u64| NamedPacket { packet: *packet, client, tunnel, is_of_beacon, until };
         Some(Self {
             traffic: servers.into_iter().map(traffic).collect(),
-            packets: notice.packets.iter().map(named).collect(),
+            packets: finding.packets.iter().map(named).collect(),
             packet: event.packet_number,
         })
     }

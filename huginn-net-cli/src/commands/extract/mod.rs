@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use huginn_net::capture::{CaptureInterface, PcapngWriter};
 use huginn_net::core::{Amount, Decoder, FlowKey, Frame, Segment};
-use huginn_net::{Counters, Escaped, Event, Finding, HuginnNet};
+use huginn_net::{Counters, Escaped, Event, HuginnNet, Observation};
 
 use self::connections::Connections;
 use self::evidence::Evidence;
@@ -88,7 +88,7 @@ impl Visitor for Extraction {
         *before = analyzer.counters();
         let file = capture.name.as_deref();
         let note = |event: Event| {
-            if matches!(event.kind, Finding::Match(_)) && selected.fulfils(&event, file, None) {
+            if matches!(event.kind, Observation::Match(_)) && selected.fulfils(&event, file, None) {
                 has_hit.store(true, Ordering::Relaxed);
             }
             let flow = FlowKey::from_flow(&event.flow)?;

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use huginn_net::core::FrameProcess;
 use huginn_net::db::{ClientMatch, MatchKind};
-use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, SshClientFinding, TcpFinding, TlsClientFinding,
-};
 use huginn_net::hosts::HostId;
 use huginn_net::http::HttpVersion;
+use huginn_net::observation::{
+    HttpRequestObservation, HttpResponseObservation, SshClientObservation, TcpObservation,
+    TlsClientObservation,
+};
 use huginn_net::tcp::{Handshake, MAX_DISTANCE, TcpSignature, distance, initial_ttl};
-use huginn_net::{Event, Finding, Frame};
+use huginn_net::{Event, Frame, Observation};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, FlowEnds, FrameIndex, Group, Groups, Host, Kind, LeftOut};
@@ -48,7 +49,7 @@ pub(super) struct Learner {
 }
 
 /// The context of an event.
-struct Observation<'a> {
+struct Sighting<'a> {
     event: &'a Event,
     at: FrameIndex,
     /// `None` beyond the limit of hosts.
@@ -86,29 +87,29 @@ impl Learner {
     /// Takes what an event tells about its sender. The event comes from the frame `at`.
     pub(super) fn learn(&mut self, event: &Event, at: FrameIndex) {
         match &event.kind {
-            Finding::Tcp(finding) => {
+            Observation::Tcp(observation) => {
                 let seen = self.observe(event, at);
-                self.learn_tcp(&seen, finding);
+                self.learn_tcp(&seen, observation);
             }
-            Finding::HttpRequest(finding) => {
+            Observation::HttpRequest(observation) => {
                 let seen = self.observe(event, at);
-                self.learn_request(&seen, finding);
+                self.learn_request(&seen, observation);
             }
-            Finding::HttpResponse(finding) => {
+            Observation::HttpResponse(observation) => {
                 let seen = self.observe(event, at);
-                self.learn_response(&seen, finding);
+                self.learn_response(&seen, observation);
             }
-            Finding::TlsClient(finding) => {
+            Observation::TlsClient(observation) => {
                 let seen = self.observe(event, at);
-                self.learn_tls(&seen, finding);
+                self.learn_tls(&seen, observation);
             }
-            Finding::SshClient(finding) => {
+            Observation::SshClient(observation) => {
                 let seen = self.observe(event, at);
-                self.learn_ssh(&seen, finding);
+                self.learn_ssh(&seen, observation);
             }
-            Finding::SshServer(finding) => {
+            Observation::SshServer(observation) => {
                 let seen = self.observe(event, at);
-                let banner = self.texts.intern(finding.peer.identification.as_bytes());
+                let banner = self.texts.intern(observation.peer.identification.as_bytes());
                 self.note(&seen, Clue::SshBanner, banner);
             }
             _ => {}
@@ -125,7 +126,7 @@ impl Learner {
 }
 
 impl Learner {
-    fn observe<'a>(&mut self, event: &'a Event, at: FrameIndex) -> Observation<'a> {
+    fn observe<'a>(&mut self, event: &'a Event, at: FrameIndex) -> Sighting<'a> {
         let id = HostId::of(event);
         let host = match self.host_ids.entry(id) {
             MapEntry::Occupied(index) => Some(*index.get()),
@@ -140,11 +141,11 @@ impl Learner {
             }
         };
         let program = self.programs.of(event, &mut self.texts);
-        Observation { event, at, host, program }
+        Sighting { event, at, host, program }
     }
 
     /// Remembers a text of the sender.
-    fn note(&mut self, seen: &Observation<'_>, clue: Clue, text: Option<TextId>) {
+    fn note(&mut self, seen: &Sighting<'_>, clue: Clue, text: Option<TextId>) {
         let host = seen.host.and_then(|id| self.hosts.get_mut(usize::try_from(id).ok()?));
         if let (Some(host), Some(text)) = (host, text) {
             host.clues.add(clue, text, MAX_TEXTS_PER_HOST);
@@ -152,26 +153,21 @@ impl Learner {
     }
 
     /// Remembers a text of the sender, and returns it for its group.
-    fn note_text(
-        &mut self,
-        seen: &Observation<'_>,
-        clue: Clue,
-        text: Option<&[u8]>,
-    ) -> Option<(Clue, TextId)> {
+    fn note_text(&mut self, seen: &Sighting<'_>, clue: Clue, text: Option<&[u8]>) -> Option<(Clue, TextId)> {
         let text = self.texts.intern(text?);
         self.note(seen, clue, text);
         Some((clue, text?))
     }
 
-    fn learn_tcp(&mut self, seen: &Observation<'_>, finding: &TcpFinding) {
-        if finding.sendsyn {
+    fn learn_tcp(&mut self, seen: &Sighting<'_>, observation: &TcpObservation) {
+        if observation.sendsyn {
             return;
         }
-        if let Some(label) = finding.label() {
+        if let Some(label) = observation.label() {
             self.note_text(seen, Clue::TcpLabel, Some(label.to_string().as_bytes()));
             return;
         }
-        let signature = &finding.signature;
+        let signature = &observation.signature;
         let kind = match signature.handshake {
             Handshake::Syn => Kind::Syn,
             Handshake::SynAck => Kind::SynAck,
@@ -181,13 +177,13 @@ impl Learner {
         let text = tcp_pattern(signature);
         // A SYN is that of the system, whatever the program.
         let program = seen.program.map(|program| (Clue::Program, program.name));
-        let seen = Observation { program: None, ..*seen };
+        let seen = Sighting { program: None, ..*seen };
         self.add(&seen, kind, text.clone(), [program, mss, ttl], || Entry::Tcp(text));
     }
 
-    fn learn_request(&mut self, seen: &Observation<'_>, finding: &HttpRequestFinding) {
-        let user_agent = self.note_text(seen, Clue::UserAgent, finding.request.user_agent());
-        let name = match (&finding.software, finding.verdict.name()) {
+    fn learn_request(&mut self, seen: &Sighting<'_>, observation: &HttpRequestObservation) {
+        let user_agent = self.note_text(seen, Clue::UserAgent, observation.request.user_agent());
+        let name = match (&observation.software, observation.verdict.name()) {
             (Some(found), _) => Some(found.software.to_string()),
             (None, name) => name.map(|name| name.to_string()),
         };
@@ -196,34 +192,39 @@ impl Learner {
             return;
         }
         let own = [user_agent, label];
-        if finding.request.version() < HttpVersion::Http2 {
-            return self.add_http(seen, Kind::HttpRequest, HttpShape::new(&finding.verdict.signature), own);
+        if observation.request.version() < HttpVersion::Http2 {
+            return self.add_http(
+                seen,
+                Kind::HttpRequest,
+                HttpShape::new(&observation.verdict.signature),
+                own,
+            );
         }
-        let Some(akamai) = &finding.akamai else { return };
+        let Some(akamai) = &observation.akamai else { return };
         let hash = akamai.hash().to_string();
         let row = || Entry::Row(vec![("akamai_hash", hash.clone()), ("akamai", field(akamai.to_string()))]);
         self.add(seen, Kind::Http2, hash.clone(), own, row);
     }
 
-    fn learn_response(&mut self, seen: &Observation<'_>, finding: &HttpResponseFinding) {
-        let server = self.note_text(seen, Clue::Server, finding.response.server());
-        let label = finding.verdict.name().map(|name| name.to_string());
+    fn learn_response(&mut self, seen: &Sighting<'_>, observation: &HttpResponseObservation) {
+        let server = self.note_text(seen, Clue::Server, observation.response.server());
+        let label = observation.verdict.name().map(|name| name.to_string());
         let own = [server, self.note_text(seen, Clue::HttpLabel, label.as_deref().map(str::as_bytes))];
         let is_wanted = label.is_none() || seen.program.is_some();
-        if is_wanted && finding.response.version() < HttpVersion::Http2 {
-            self.add_http(seen, Kind::HttpResponse, HttpShape::new(&finding.verdict.signature), own);
+        if is_wanted && observation.response.version() < HttpVersion::Http2 {
+            self.add_http(seen, Kind::HttpResponse, HttpShape::new(&observation.verdict.signature), own);
         }
     }
 
-    fn learn_tls(&mut self, seen: &Observation<'_>, finding: &TlsClientFinding) {
-        let hello = &finding.client.hello;
+    fn learn_tls(&mut self, seen: &Sighting<'_>, observation: &TlsClientObservation) {
+        let hello = &observation.client.hello;
         let server_name = self.note_text(seen, Clue::ServerName, hello.server_name());
-        let found = finding.software();
+        let found = observation.software();
         let software = found.as_ref().map(name_of_client).unwrap_or_default();
         let software = self.note_text(seen, Clue::TlsSoftware, Some(software.as_bytes()));
         // A second hello differs by what the server asked for. The first one is the fingerprint.
         let is_named = found.as_ref().is_some_and(|found| found.kind != MatchKind::Structural);
-        if finding.client.retry || is_named && seen.program.is_none() {
+        if observation.client.retry || is_named && seen.program.is_none() {
             return;
         }
         let library = found.and_then(|found| found.software.library.clone());
@@ -240,14 +241,14 @@ impl Learner {
         self.add(seen, Kind::Tls, key.clone(), [server_name, software], row);
     }
 
-    fn learn_ssh(&mut self, seen: &Observation<'_>, finding: &SshClientFinding) {
-        let banner = self.note_text(seen, Clue::SshBanner, Some(finding.peer.identification.as_bytes()));
-        let software = finding.software().map(|found| found.software.to_string());
+    fn learn_ssh(&mut self, seen: &Sighting<'_>, observation: &SshClientObservation) {
+        let banner = self.note_text(seen, Clue::SshBanner, Some(observation.peer.identification.as_bytes()));
+        let software = observation.software().map(|found| found.software.to_string());
         let label = self.note_text(seen, Clue::SshSoftware, software.as_deref().map(str::as_bytes));
         if software.is_some() && seen.program.is_none() {
             return;
         }
-        let Some(hash) = finding.peer.hassh().map(|hash| hash.to_string()) else { return };
+        let Some(hash) = observation.peer.hassh().map(|hash| hash.to_string()) else { return };
         self.add(seen, Kind::Ssh, hash.clone(), [banner, label], || {
             Entry::Row(vec![("hassh", hash.clone())])
         });
@@ -255,7 +256,7 @@ impl Learner {
 
     fn add_http(
         &mut self,
-        seen: &Observation<'_>,
+        seen: &Sighting<'_>,
         kind: Kind,
         shape: HttpShape,
         own: [Option<(Clue, TextId)>; 2],
@@ -273,7 +274,7 @@ impl Learner {
     /// Counts an observation of a fingerprint.
     fn add(
         &mut self,
-        seen: &Observation<'_>,
+        seen: &Sighting<'_>,
         kind: Kind,
         key: String,
         own: impl IntoIterator<Item = Option<(Clue, TextId)>>,

@@ -7,16 +7,16 @@ use std::net::SocketAddr;
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
 use huginn_net::core::{IpText, TransportKind};
-use huginn_net::finding::Connection;
-use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, SshClientFinding, SystemCheck, TcpFinding,
-    TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
-};
 use huginn_net::http::Headers;
+use huginn_net::observation::Connection;
+use huginn_net::observation::{
+    HttpRequestObservation, HttpResponseObservation, HttpVerdict, Match, SshClientObservation, SystemCheck,
+    TcpObservation, TlsCertificatesObservation, TlsClientObservation, UptimeObservation,
+};
 use huginn_net::record::EventKind;
 use huginn_net::ssh::{Negotiation, SshPeer};
 use huginn_net::tls::{TlsHandshake, TlsServer, Transport};
-use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
+use huginn_net::{Escaped, Event, Observation, Side, Timestamp};
 
 use super::blocks::{Joined, alert_in_words, certificate_remarks, protocol};
 use crate::limits::MAX_LINE_TEXT;
@@ -57,7 +57,7 @@ impl Lines {
     /// Appends an event. `interface`: the name of the interface that captured the packet, if there are several.
     pub(crate) fn write(&self, text: &mut Vec<u8>, event: &Event, interface: Option<&str>) {
         // The hellos have what a completed handshake shows.
-        if matches!(&event.kind, Finding::TlsHandshake(finding) if finding.handshake.completed) {
+        if matches!(&event.kind, Observation::TlsHandshake(observation) if observation.handshake.completed) {
             return;
         }
         let mut line = Line { text, styles: self };
@@ -80,13 +80,13 @@ impl Lines {
     pub(crate) fn is_alarm(event: &Event) -> bool {
         matches!(
             event.kind,
-            Finding::Mismatch(_)
-                | Finding::Conflict(_)
-                | Finding::Notice(_)
-                | Finding::Tool(_)
-                | Finding::Match(_)
-                | Finding::HostChange(_)
-                | Finding::IpSharing(_)
+            Observation::Mismatch(_)
+                | Observation::Conflict(_)
+                | Observation::Finding(_)
+                | Observation::Tool(_)
+                | Observation::Match(_)
+                | Observation::HostChange(_)
+                | Observation::IpSharing(_)
         )
     }
 }
@@ -131,25 +131,29 @@ impl Line<'_> {
             self.put(format_args!(" {}: ", alert.kind().name()));
         }
         match &event.kind {
-            Finding::Tcp(finding) => self.tcp(finding),
-            Finding::HttpRequest(finding) => self.http_request(finding),
-            Finding::HttpResponse(finding) => self.http_response(finding),
-            Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(peer),
-            Finding::SshServer(finding) => self.ssh(&finding.peer),
-            Finding::SshHandshake(finding) => self.ssh_handshake(&finding.negotiation),
-            Finding::TlsClient(finding) => self.tls_client(finding),
-            Finding::TlsServer(finding) => self.tls_server(&finding.server),
-            Finding::TlsCertificates(finding) => self.put(certificates_in_words(finding, event.ts)),
-            Finding::TlsHandshake(finding) => self.put(handshake_in_words(&finding.handshake)),
-            Finding::Uptime(UptimeFinding { uptime, .. }) => {
+            Observation::Tcp(observation) => self.tcp(observation),
+            Observation::HttpRequest(observation) => self.http_request(observation),
+            Observation::HttpResponse(observation) => self.http_response(observation),
+            Observation::SshClient(SshClientObservation { peer, .. }) => self.ssh(peer),
+            Observation::SshServer(observation) => self.ssh(&observation.peer),
+            Observation::SshHandshake(observation) => self.ssh_handshake(&observation.negotiation),
+            Observation::TlsClient(observation) => self.tls_client(observation),
+            Observation::TlsServer(observation) => self.tls_server(&observation.server),
+            Observation::TlsCertificates(observation) => {
+                self.put(certificates_in_words(observation, event.ts))
+            }
+            Observation::TlsHandshake(observation) => self.put(handshake_in_words(&observation.handshake)),
+            Observation::Uptime(UptimeObservation { uptime, .. }) => {
                 let ((days, hours, minutes), modulo) = (uptime.days_hours_minutes(), uptime.modulo_days());
                 self.put(format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"));
             }
-            Finding::HostChange(finding) => self.put(finding.change_in_words()),
-            Finding::IpSharing(finding) => self.put(finding.sharing_in_words()),
-            Finding::Mismatch(found) => self.put(format_args!("{:#}", Escaped(found.to_string().as_bytes()))),
-            Finding::Connection(connection) => self.connection(connection),
-            Finding::Match(found) => self.matched(found, event.packet_number),
+            Observation::HostChange(observation) => self.put(observation.change_in_words()),
+            Observation::IpSharing(observation) => self.put(observation.sharing_in_words()),
+            Observation::Mismatch(found) => {
+                self.put(format_args!("{:#}", Escaped(found.to_string().as_bytes())))
+            }
+            Observation::Connection(connection) => self.connection(connection),
+            Observation::Match(found) => self.matched(found, event.packet_number),
             _ => self.put_optional("", alert.as_ref().map(Alert::reason)),
         }
         // The lines of matches have the labels of watched entries.
@@ -163,17 +167,17 @@ impl Line<'_> {
         }
     }
 
-    fn tcp(&mut self, finding: &TcpFinding) {
-        match &finding.matched {
+    fn tcp(&mut self, observation: &TcpObservation) {
+        match &observation.matched {
             Some(found) => self.known(found.name()),
-            None => self.unknown(format_args!("unknown system {}", finding.signature)),
+            None => self.unknown(format_args!("unknown system {}", observation.signature)),
         }
-        self.put_optional(", ", finding.distance.in_words());
-        self.put_optional(", ", finding.link.as_ref());
+        self.put_optional(", ", observation.distance.in_words());
+        self.put_optional(", ", observation.link.as_ref());
     }
 
-    fn http_request(&mut self, finding: &HttpRequestFinding) {
-        let HttpRequestFinding { request, software, verdict, .. } = finding;
+    fn http_request(&mut self, observation: &HttpRequestObservation) {
+        let HttpRequestObservation { request, software, verdict, .. } = observation;
         let by_settings = software.as_ref().map(|found| &found.software);
         match (verdict.name(), by_settings, request.user_agent()) {
             (Some(name), ..) => self.known(name),
@@ -187,11 +191,11 @@ impl Line<'_> {
         self.claim(verdict);
         let (host, path) = (request.host().unwrap_or_default(), request.path().unwrap_or_default());
         self.put(format_args!(", {} {}{}", Cut(request.method()), Cut(host), Cut(path)));
-        self.remarks(request.headers(), finding.decrypted);
+        self.remarks(request.headers(), observation.decrypted);
     }
 
-    fn http_response(&mut self, finding: &HttpResponseFinding) {
-        let HttpResponseFinding { response, verdict, .. } = finding;
+    fn http_response(&mut self, observation: &HttpResponseObservation) {
+        let HttpResponseObservation { response, verdict, .. } = observation;
         match (verdict.name(), response.server()) {
             (Some(name), _) => self.known(name),
             (None, Some(server)) => self.unknown(Cut(server)),
@@ -206,7 +210,7 @@ impl Line<'_> {
             let separator = if response.status().is_some() { " " } else { ", " };
             self.put_optional(separator, Some(Cut(response.reason())));
         }
-        self.remarks(response.headers(), finding.decrypted);
+        self.remarks(response.headers(), observation.decrypted);
     }
 
     /// Writes the User-Agent or Server header beside the name of the software that it contradicts.
@@ -244,9 +248,9 @@ impl Line<'_> {
         }
     }
 
-    fn tls_client(&mut self, finding: &TlsClientFinding) {
-        let hello = &finding.client.hello;
-        match finding.software() {
+    fn tls_client(&mut self, observation: &TlsClientObservation) {
+        let hello = &observation.client.hello;
+        match observation.software() {
             Some(found) => self.known(&found.software),
             None => self.unknown("unknown client"),
         }
@@ -380,19 +384,21 @@ impl Line<'_> {
 /// The protocol, or what a conclusion is about.
 fn protocol_of(event: &Event) -> &'static str {
     match &event.kind {
-        finding @ Finding::Tcp(_) => EventKind::of(finding).title(),
-        Finding::HttpRequest(_) | Finding::HttpResponse(_) => "HTTP",
-        Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => "SSH",
-        Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
-        Finding::TlsServer(finding) => transport(finding.server.hello.transport()),
-        Finding::TlsHandshake(finding) => transport(finding.handshake.transport),
-        Finding::TlsCertificates(finding) => transport(finding.certificates.transport),
-        Finding::Uptime(_) => "uptime",
-        Finding::HostChange(_) => "change",
-        Finding::IpSharing(_) => "sharing",
-        Finding::Mismatch(_) => "mismatch",
-        Finding::Conflict(_) | Finding::Notice(_) | Finding::Tool(_) | Finding::Match(_) => "alert",
-        Finding::Connection(_) => match event.flow.transport {
+        observation @ Observation::Tcp(_) => EventKind::of(observation).title(),
+        Observation::HttpRequest(_) | Observation::HttpResponse(_) => "HTTP",
+        Observation::SshClient(_) | Observation::SshServer(_) | Observation::SshHandshake(_) => "SSH",
+        Observation::TlsClient(observation) => transport(observation.client.hello.transport()),
+        Observation::TlsServer(observation) => transport(observation.server.hello.transport()),
+        Observation::TlsHandshake(observation) => transport(observation.handshake.transport),
+        Observation::TlsCertificates(observation) => transport(observation.certificates.transport),
+        Observation::Uptime(_) => "uptime",
+        Observation::HostChange(_) => "change",
+        Observation::IpSharing(_) => "sharing",
+        Observation::Mismatch(_) => "mismatch",
+        Observation::Conflict(_) | Observation::Finding(_) | Observation::Tool(_) | Observation::Match(_) => {
+            "alert"
+        }
+        Observation::Connection(_) => match event.flow.transport {
             TransportKind::Tcp => "TCP end",
             TransportKind::Udp => "UDP end",
         },
@@ -409,12 +415,12 @@ const fn transport(transport: Transport) -> &'static str {
 }
 
 /// The first certificate, and remarks about it.
-pub(crate) fn certificates_in_words(finding: &TlsCertificatesFinding, ts: Timestamp) -> String {
-    let Some(first) = finding.certificates.certificates.first() else {
+pub(crate) fn certificates_in_words(observation: &TlsCertificatesObservation, ts: Timestamp) -> String {
+    let Some(first) = observation.certificates.certificates.first() else {
         return "no certificate".to_owned();
     };
     let mut text = format!("certificate {}", Cut(first.to_string().as_bytes()));
-    for remark in certificate_remarks(finding, ts) {
+    for remark in certificate_remarks(observation, ts) {
         text.push_str(", ");
         text.push_str(remark);
     }

@@ -62,7 +62,7 @@ fn hostname(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use huginn_net::alert;
-    use huginn_net::hosts::NoticeSettings;
+    use huginn_net::hosts::FindingSettings;
     use huginn_net::{CaptureReader, Configure, HuginnNet};
 
     use super::*;
@@ -102,7 +102,7 @@ mod tests {
         };
         for capture in ["tcp/nmap-scan/nmap-scan.pcap", "http/http-imitation/http-imitation.pcap"] {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/").to_owned() + capture;
-            let mut analyzer = HuginnNet::builder().notices(Some(NoticeSettings::default())).build();
+            let mut analyzer = HuginnNet::builder().findings(Some(FindingSettings::default())).build();
             analyzer.analyze(CaptureReader::open(path).unwrap(), &mut add).unwrap();
         }
         let alerts =

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use huginn_net::core::{DecodeConfig, Frame, LinkType};
-use huginn_net::{CaptureReader, Filter, Finding, HuginnNet, Timestamp};
+use huginn_net::{CaptureReader, Filter, HuginnNet, Observation, Timestamp};
 
 use super::super::health::Progress;
 use super::*;
@@ -70,7 +70,7 @@ fn packets(file: &Path, flows: &[FlowKey]) -> Vec<Packet> {
 fn clients(file: &Path) -> (Vec<FlowKey>, Vec<String>) {
     let (mut flows, mut ja4) = (Vec::new(), Vec::new());
     let mut on_event = |event: Event| {
-        if let Finding::TlsClient(client) = &event.kind {
+        if let Observation::TlsClient(client) = &event.kind {
             flows.extend(FlowKey::from_flow(&event.flow));
             ja4.push(client.client.hello.ja4().to_string());
         }

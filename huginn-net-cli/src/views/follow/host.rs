@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
-use huginn_net::finding::Connection;
 use huginn_net::hosts::{Contact, Contacts, HostProfile, JsonHost};
+use huginn_net::observation::Connection;
 use huginn_net::record::{EventKind, JsonEvent};
-use huginn_net::{Escaped, Event, Finding, Side};
+use huginn_net::{Escaped, Event, Observation, Side};
 
 use super::context::{Context, start_of};
 use super::offers::Offers;
@@ -114,23 +114,23 @@ impl FollowedHost {
     /// Remembers the first packet and the User-Agent of a flow.
     pub(super) fn note(&mut self, event: &Event) {
         let key = key_of(event);
-        if matches!(event.kind, Finding::Connection(_) | Finding::Notice(_))
+        if matches!(event.kind, Observation::Connection(_) | Observation::Finding(_))
             || self.flows.len() >= MAX_FOLLOWED_FLOWS && !self.flows.contains_key(&key)
         {
             return;
         }
         let packet = event.packet_number;
         let start = self.flows.entry(key).or_insert(FlowStart { packet, ..FlowStart::default() });
-        if let (Finding::HttpRequest(finding), None) = (&event.kind, &start.user_agent) {
-            let text = finding.request.user_agent();
+        if let (Observation::HttpRequest(observation), None) = (&event.kind, &start.user_agent) {
+            let text = observation.request.user_agent();
             start.user_agent = text.map(|text| format!("{:#}", Escaped(start_of(text))).into());
         }
         let [handshake, certificate] = &mut start.tls;
         match &event.kind {
-            Finding::TlsHandshake(found) if !found.handshake.completed => {
+            Observation::TlsHandshake(found) if !found.handshake.completed => {
                 *handshake = Some(handshake_in_words(&found.handshake).into());
             }
-            Finding::TlsCertificates(found) if event.subject == Side::Server => {
+            Observation::TlsCertificates(found) if event.subject == Side::Server => {
                 let remarks = certificate_remarks(found, event.ts).join(", ");
                 *certificate = (!remarks.is_empty()).then(|| format!("certificate {remarks}").into());
             }
@@ -144,30 +144,30 @@ impl FollowedHost {
             Some(remark) if self.tls_remarks.len() < MAX_FOLLOWED_EVENTS => {
                 let Event { flow, kind, .. } = &event;
                 // All clients get the certificate of a server, but a handshake fails with one of them.
-                let is_handshake = matches!(kind, Finding::TlsHandshake(_));
+                let is_handshake = matches!(kind, Observation::TlsHandshake(_));
                 let client = if is_handshake { flow.client.ip() } else { flow.server.ip() };
                 self.tls_remarks.insert((flow.server, client, remark))
             }
             _ => false,
         };
         let (list, left_out) = match (&event.kind, &mut self.left_out) {
-            (Finding::Connection(_), [left_out, _]) => (&mut self.connections, left_out),
+            (Observation::Connection(_), [left_out, _]) => (&mut self.connections, left_out),
             (
-                Finding::HostChange(_)
-                | Finding::IpSharing(_)
-                | Finding::Tool(_)
-                | Finding::Mismatch(_)
-                | Finding::Notice(_)
-                | Finding::Conflict(_),
+                Observation::HostChange(_)
+                | Observation::IpSharing(_)
+                | Observation::Tool(_)
+                | Observation::Mismatch(_)
+                | Observation::Finding(_)
+                | Observation::Conflict(_),
                 [_, left_out],
             ) if is_own => (&mut self.remarks, left_out),
-            (Finding::TlsHandshake(_) | Finding::TlsCertificates(_), [_, left_out]) if is_first => {
+            (Observation::TlsHandshake(_) | Observation::TlsCertificates(_), [_, left_out]) if is_first => {
                 (&mut self.remarks, left_out)
             }
             _ => {
                 if is_own {
                     self.store.add(&event);
-                    if let Finding::TlsClient(found) = &event.kind {
+                    if let Observation::TlsClient(found) = &event.kind {
                         self.offers.add(&found.client.hello, event.ts);
                     }
                 }
@@ -175,7 +175,7 @@ impl FollowedHost {
             }
         };
         let start = match &event.kind {
-            Finding::Connection(_) => self.flows.remove(&key_of(&event)),
+            Observation::Connection(_) => self.flows.remove(&key_of(&event)),
             _ => None,
         };
         if list.len() < MAX_FOLLOWED_EVENTS {
@@ -387,7 +387,7 @@ fn write_profile(out: &mut impl Write, host: &HostProfile, context: &Context<'_>
 
 fn connection_of(entry: &Entry) -> Option<&Connection> {
     match &entry.event.kind {
-        Finding::Connection(connection) => Some(connection),
+        Observation::Connection(connection) => Some(connection),
         _ => None,
     }
 }
@@ -457,10 +457,10 @@ fn fingerprint(connection: &Connection) -> String {
 /// What a handshake that failed or a certificate says; `None` for other events, and for a certificate of a peer without remarks.
 fn tls_remark(event: &Event, is_own: bool) -> Option<String> {
     match &event.kind {
-        Finding::TlsHandshake(found) if !found.handshake.completed => {
+        Observation::TlsHandshake(found) if !found.handshake.completed => {
             Some(handshake_in_words(&found.handshake))
         }
-        Finding::TlsCertificates(found)
+        Observation::TlsCertificates(found)
             if !found.certificates.certificates.is_empty()
                 && (is_own || !certificate_remarks(found, event.ts).is_empty()) =>
         {
@@ -474,13 +474,15 @@ fn tls_remark(event: &Event, is_own: bool) -> Option<String> {
 /// What a change, a finding, a tool, a handshake or a certificate says.
 fn remark(event: &Event) -> String {
     match &event.kind {
-        Finding::TlsHandshake(_) | Finding::TlsCertificates(_) => tls_remark(event, true).unwrap_or_default(),
-        Finding::HostChange(found) => found.change_in_words(),
-        Finding::IpSharing(found) => found.sharing_in_words(),
-        Finding::Mismatch(found) => format!("{:#}", Escaped(found.to_string().as_bytes())),
-        Finding::Notice(found) => format!("{}: {found}", found.kind.alert().name()),
-        Finding::Tool(found) => found.to_string(),
-        Finding::Conflict(_) => "two contents for the same bytes".to_owned(),
+        Observation::TlsHandshake(_) | Observation::TlsCertificates(_) => {
+            tls_remark(event, true).unwrap_or_default()
+        }
+        Observation::HostChange(found) => found.change_in_words(),
+        Observation::IpSharing(found) => found.sharing_in_words(),
+        Observation::Mismatch(found) => format!("{:#}", Escaped(found.to_string().as_bytes())),
+        Observation::Finding(found) => format!("{}: {found}", found.kind.alert().name()),
+        Observation::Tool(found) => found.to_string(),
+        Observation::Conflict(_) => "two contents for the same bytes".to_owned(),
         _ => String::new(),
     }
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use huginn_net::hosts::JoinedHosts;
 use huginn_net::http::without_port;
-use huginn_net::{Escaped, Event, Finding, Side};
+use huginn_net::{Escaped, Event, Observation, Side};
 
 use self::context::start_of;
 pub(crate) use self::context::{Context, Subject};
@@ -54,7 +54,7 @@ impl Followed {
             Subject::ServerAddress(ip) => event.flow.server.ip() == *ip && is_asking(event),
             Subject::ServerName(name) => asked_name(event).is_some_and(|asked| is_name(asked, name)),
             // The value decides.
-            Subject::Fingerprint(_) => !matches!(event.kind, Finding::Connection(_)),
+            Subject::Fingerprint(_) => !matches!(event.kind, Observation::Connection(_)),
         }
     }
 
@@ -126,7 +126,10 @@ impl Followed {
 fn is_asking(event: &Event) -> bool {
     let is_known = matches!(
         event.kind,
-        Finding::Tcp(_) | Finding::HttpRequest(_) | Finding::TlsClient(_) | Finding::SshClient(_)
+        Observation::Tcp(_)
+            | Observation::HttpRequest(_)
+            | Observation::TlsClient(_)
+            | Observation::SshClient(_)
     );
     is_known && event.subject == Side::Client
 }
@@ -134,8 +137,8 @@ fn is_asking(event: &Event) -> bool {
 /// The name that a hello or a request asks for.
 fn asked_name(event: &Event) -> Option<&[u8]> {
     match &event.kind {
-        Finding::TlsClient(finding) => finding.client.hello.server_name(),
-        Finding::HttpRequest(finding) => finding.request.host(),
+        Observation::TlsClient(observation) => observation.client.hello.server_name(),
+        Observation::HttpRequest(observation) => observation.request.host(),
         _ => None,
     }
 }
@@ -148,13 +151,15 @@ fn is_name(text: &[u8], name: &str) -> bool {
 /// The software of a client, as the event shows it.
 fn name_of(event: &Event) -> Option<String> {
     match &event.kind {
-        Finding::TlsClient(finding) => finding.software().map(|found| found.software.to_string()),
-        Finding::HttpRequest(finding) => match (finding.verdict.name(), finding.request.user_agent()) {
-            (Some(name), _) => Some(name.to_string()),
-            (None, Some(text)) => Some(format!("{:#}", Escaped(start_of(text)))),
-            (None, None) => None,
-        },
-        Finding::SshClient(finding) => finding.software().map(|found| found.software.to_string()),
+        Observation::TlsClient(observation) => observation.software().map(|found| found.software.to_string()),
+        Observation::HttpRequest(observation) => {
+            match (observation.verdict.name(), observation.request.user_agent()) {
+                (Some(name), _) => Some(name.to_string()),
+                (None, Some(text)) => Some(format!("{:#}", Escaped(start_of(text)))),
+                (None, None) => None,
+            }
+        }
+        Observation::SshClient(observation) => observation.software().map(|found| found.software.to_string()),
         _ => None,
     }
 }

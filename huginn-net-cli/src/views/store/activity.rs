@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use huginn_net::core::TransportKind;
-use huginn_net::finding::{SshClientFinding, SshServerFinding};
 use huginn_net::hosts::HostProfile;
 use huginn_net::http::without_port;
+use huginn_net::observation::{SshClientObservation, SshServerObservation};
 use huginn_net::record::EventKind;
 use huginn_net::tls::names::cipher_suite;
-use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
+use huginn_net::{Escaped, Event, Observation, Side, Timestamp};
 
 use super::bounded::{Bounded, increment};
 use super::origin::Origin;
@@ -110,8 +110,8 @@ impl Activity {
         }
         // A handshake has two sides, and its client sees the certificate of the server.
         let concerns_client = match &event.kind {
-            Finding::TlsHandshake(_) => true,
-            Finding::TlsCertificates(found) => !certificate_remarks(found, event.ts).is_empty(),
+            Observation::TlsHandshake(_) => true,
+            Observation::TlsCertificates(found) => !certificate_remarks(found, event.ts).is_empty(),
             _ => false,
         };
         if concerns_client
@@ -149,11 +149,11 @@ impl Activity {
         let key = (own.ip(), event.flow.tunnel_key(), origin.network_of(own.ip()));
         // Signatures of SYNs repeat with each peer, and responses with each client.
         let distinct_peer = match event.kind {
-            Finding::Tcp(_)
-            | Finding::HostChange(_)
-            | Finding::IpSharing(_)
-            | Finding::Tool(_)
-            | Finding::Notice(_) => None,
+            Observation::Tcp(_)
+            | Observation::HostChange(_)
+            | Observation::IpSharing(_)
+            | Observation::Tool(_)
+            | Observation::Finding(_) => None,
             _ if is_client => Some(peer),
             _ => None,
         };
@@ -255,14 +255,14 @@ fn hash(kind: &str, value: &str, peer: Option<SocketAddr>) -> u64 {
 }
 
 /// Writes the name that a client asks for, in lower case and without a port. Returns whether there is one.
-fn write_name(text: &mut String, finding: &Finding) -> bool {
-    match finding {
-        Finding::TlsClient(finding) => {
-            let Some(name) = finding.client.hello.server_name() else { return false };
+fn write_name(text: &mut String, observation: &Observation) -> bool {
+    match observation {
+        Observation::TlsClient(observation) => {
+            let Some(name) = observation.client.hello.server_name() else { return false };
             put(text, &Escaped(name));
         }
-        Finding::HttpRequest(finding) => {
-            let Some(name) = finding.request.host() else { return false };
+        Observation::HttpRequest(observation) => {
+            let Some(name) = observation.request.host() else { return false };
             put(text, &Escaped(without_port(name)));
         }
         _ => return false,
@@ -282,16 +282,16 @@ fn put_decrypted(text: &mut String, is_decrypted: bool) {
 /// Writes what an event shows, without secrets: queries of requests are cut. Returns whether a timeline has such events.
 fn write_value(text: &mut String, event: &Event) -> bool {
     match &event.kind {
-        Finding::Tcp(finding) => match &finding.matched {
+        Observation::Tcp(observation) => match &observation.matched {
             Some(found) => {
                 put(text, &found.name());
-                put(text, &format_args!(", {}", finding.signature));
+                put(text, &format_args!(", {}", observation.signature));
             }
-            None => put(text, &finding.signature),
+            None => put(text, &observation.signature),
         },
-        Finding::HttpRequest(finding) => {
-            let request = &finding.request;
-            put_decrypted(text, finding.decrypted);
+        Observation::HttpRequest(observation) => {
+            let request = &observation.request;
+            put_decrypted(text, observation.decrypted);
             let path = request.path().unwrap_or_default();
             let end = path.iter().position(|byte| *byte == b'?').unwrap_or(path.len());
             put(text, &Escaped(request.method()));
@@ -301,52 +301,52 @@ fn write_value(text: &mut String, event: &Event) -> bool {
                 put(text, &format_args!(", {:#}", Escaped(agent)));
             }
         }
-        Finding::HttpResponse(finding) => {
-            put_decrypted(text, finding.decrypted);
-            match finding.response.status() {
+        Observation::HttpResponse(observation) => {
+            put_decrypted(text, observation.decrypted);
+            match observation.response.status() {
                 Some(status) => put(text, &status),
                 None => put(text, &"no status code"),
             }
-            if let Some(server) = finding.response.server() {
+            if let Some(server) = observation.response.server() {
                 put(text, &format_args!(", {:#}", Escaped(server)));
             }
         }
-        Finding::TlsClient(finding) => {
-            let hello = &finding.client.hello;
+        Observation::TlsClient(observation) => {
+            let hello = &observation.client.hello;
             if let Some(name) = hello.server_name() {
                 put(text, &format_args!("{:#}, ", Escaped(name)));
             }
             put(text, &hello.ja4());
-            if let Some(found) = finding.software() {
+            if let Some(found) = observation.software() {
                 put(text, &format_args!(", {}", found.software));
             }
         }
-        Finding::TlsServer(finding) => {
-            let hello = &finding.server.hello;
+        Observation::TlsServer(observation) => {
+            let hello = &observation.server.hello;
             put(text, &format_args!("version {}", hello.version()));
             match cipher_suite(hello.cipher_suite()) {
                 Some(name) => put(text, &format_args!(", {name}")),
                 None => put(text, &format_args!(", cipher suite {:04x}", hello.cipher_suite())),
             }
         }
-        Finding::TlsHandshake(finding) if !finding.handshake.completed => {
-            put(text, &handshake_in_words(&finding.handshake));
+        Observation::TlsHandshake(observation) if !observation.handshake.completed => {
+            put(text, &handshake_in_words(&observation.handshake));
         }
-        Finding::TlsCertificates(finding) => put(text, &certificates_in_words(finding, event.ts)),
-        Finding::SshClient(SshClientFinding { peer, .. })
-        | Finding::SshServer(SshServerFinding { peer, .. }) => {
+        Observation::TlsCertificates(observation) => put(text, &certificates_in_words(observation, event.ts)),
+        Observation::SshClient(SshClientObservation { peer, .. })
+        | Observation::SshServer(SshServerObservation { peer, .. }) => {
             put(text, &Escaped(peer.identification.software_version()));
             if let Some(hassh) = peer.hassh() {
                 put(text, &format_args!(", {hassh}"));
             }
         }
-        Finding::HostChange(finding) => put(text, &finding.change_in_words()),
-        Finding::IpSharing(finding) => put(text, &finding.sharing_in_words()),
-        Finding::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
-        Finding::Conflict(found) => put(text, &found.conflict.name()),
-        Finding::Tool(found) => put(text, &found.label),
-        Finding::Notice(notice) => put(text, &Escaped(notice.to_string().as_bytes())),
-        Finding::Match(found) => {
+        Observation::HostChange(observation) => put(text, &observation.change_in_words()),
+        Observation::IpSharing(observation) => put(text, &observation.sharing_in_words()),
+        Observation::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
+        Observation::Conflict(found) => put(text, &found.conflict.name()),
+        Observation::Tool(found) => put(text, &found.label),
+        Observation::Finding(finding) => put(text, &Escaped(finding.to_string().as_bytes())),
+        Observation::Match(found) => {
             put(text, &format_args!("{} {:#}", found.kind.name(), Escaped(found.value.as_bytes())));
             if !found.label.is_empty() {
                 put(text, &format_args!(", {:#}", Escaped(found.label.as_bytes())));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
-use huginn_net::finding::{ScanTarget, TrafficNoticeKind};
-use huginn_net::{Event, Finding, Timestamp};
+use huginn_net::observation::{FindingKind, ScanTarget};
+use huginn_net::{Event, Observation, Timestamp};
 
 use super::bounded::increment;
 use super::origin::Origin;
@@ -201,8 +201,8 @@ fn display_filter(event: &Event) -> String {
     let (client, server) = (event.flow.client.ip(), event.flow.server);
     let transport = event.flow.transport.name();
     match &event.kind {
-        Finding::Notice(notice) => {
-            if let TrafficNoticeKind::Scan(scan) = &notice.kind {
+        Observation::Finding(finding) => {
+            if let FindingKind::Scan(scan) = &finding.kind {
                 return match &scan.target {
                     ScanTarget::Host(target) => format!("{} && {}", is(client), is(*target)),
                     ScanTarget::Ports(_) => format!("{} && tcp.port in {{{}}}", is(client), scan.target),
@@ -210,7 +210,7 @@ fn display_filter(event: &Event) -> String {
                 };
             }
         }
-        Finding::Tool(_) => return is(client),
+        Observation::Tool(_) => return is(client),
         _ => {}
     }
     format!("{} && {} && {transport}.port == {}", is(client), is(server.ip()), server.port())
@@ -229,7 +229,7 @@ mod tests {
         let mut events = Vec::new();
         for name in ["tcp/nmap-syn/nmap-syn.pcap", "http/http-clients/http-clients.pcap"] {
             let path = format!("{}/../captures/{name}", env!("CARGO_MANIFEST_DIR"));
-            let mut analyzer = HuginnNet::builder().notices(Some(Default::default())).build();
+            let mut analyzer = HuginnNet::builder().findings(Some(Default::default())).build();
             let mut add = |event: Event| events.push(event);
             analyzer.analyze(CaptureReader::open(&path).unwrap(), &mut add).unwrap();
         }
@@ -242,8 +242,8 @@ mod tests {
         let mut event = event.clone();
         event.flow.client = SocketAddr::new(std::net::Ipv4Addr::from(client).into(), 1);
         event.subject = Side::Client;
-        if let Finding::Notice(notice) = &mut event.kind {
-            notice.is_proven = is_proven;
+        if let Observation::Finding(finding) = &mut event.kind {
+            finding.is_proven = is_proven;
         }
         event
     }

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use huginn_net::finding::HttpVerdict;
-use huginn_net::finding::ToolFinding;
 use huginn_net::hosts::HostId;
-use huginn_net::{Escaped, Event, Finding};
+use huginn_net::observation::HttpVerdict;
+use huginn_net::observation::ToolObservation;
+use huginn_net::{Escaped, Event, Observation};
 
 use super::bounded::{Bounded, Seen};
 use crate::limits::{MAX_LINE_TEXT, MAX_OVERVIEW_PAIRS};
@@ -20,7 +20,7 @@ const MAX_OVERVIEW_TOOL_HOSTS: usize = 128;
 pub(crate) struct SeenHosts {
     hosts: Bounded<HostId, SeenHost, MAX_OVERVIEW_PAIRS>,
     /// Hosts that send packets of tools.
-    tools: Bounded<HostId, Vec<ToolFinding>, MAX_OVERVIEW_TOOL_HOSTS>,
+    tools: Bounded<HostId, Vec<ToolObservation>, MAX_OVERVIEW_TOOL_HOSTS>,
 }
 
 /// The latest names of a host, and its events.
@@ -41,34 +41,38 @@ impl SeenHosts {
     pub(crate) fn add(&mut self, event: &Event, has_names: bool) {
         let id = HostId::of(event);
         let tool = match &event.kind {
-            Finding::Tool(found) => self.add_tool(id, found),
+            Observation::Tool(found) => self.add_tool(id, found),
             _ => None,
         };
         let Some(host) = self.hosts.entry(id).filter(|_| has_names) else { return };
         host.seen.add(&Seen::once(event.ts));
         // A name stays until another one is learned: most events repeat it, and need no memory.
         match &event.kind {
-            Finding::Tcp(finding) => {
-                if let Some(system) = finding.system() {
+            Observation::Tcp(observation) => {
+                if let Some(system) = observation.system() {
                     host.system.clear();
                     _ = write!(host.system, "{system}");
                 }
             }
-            Finding::HttpRequest(finding) => replace_software(&mut host.software, &finding.verdict),
-            Finding::HttpResponse(finding) => replace_software(&mut host.software, &finding.verdict),
-            Finding::TlsClient(finding) if host.tls_client.is_empty() => {
-                if let Some(found) = finding.software() {
+            Observation::HttpRequest(observation) => {
+                replace_software(&mut host.software, &observation.verdict)
+            }
+            Observation::HttpResponse(observation) => {
+                replace_software(&mut host.software, &observation.verdict)
+            }
+            Observation::TlsClient(observation) if host.tls_client.is_empty() => {
+                if let Some(found) = observation.software() {
                     host.tls_client = found.software.to_string();
                 }
             }
-            Finding::Tool(_) => host.tool = tool.unwrap_or_default(),
-            Finding::Mismatch(_) => host.is_mismatch = true,
+            Observation::Tool(_) => host.tool = tool.unwrap_or_default(),
+            Observation::Mismatch(_) => host.is_mismatch = true,
             _ => {}
         }
     }
 
     /// Keeps what a host sent of a tool. Returns the tool with most SYNs.
-    fn add_tool(&mut self, id: HostId, found: &ToolFinding) -> Option<String> {
+    fn add_tool(&mut self, id: HostId, found: &ToolObservation) -> Option<String> {
         let tools = self.tools.entry(id)?;
         match tools.iter_mut().find(|known| known.label == found.label) {
             Some(known) if known.syns > found.syns => {}
@@ -79,7 +83,7 @@ impl SeenHosts {
     }
 
     /// The hosts that send packets of tools, with each tool: the one with most SYNs first.
-    pub(crate) fn tools(&self) -> Vec<(HostId, &ToolFinding)> {
+    pub(crate) fn tools(&self) -> Vec<(HostId, &ToolObservation)> {
         let tools = self.tools.iter().flat_map(|(id, tools)| tools.iter().map(|found| (*id, found)));
         let mut tools: Vec<_> = tools.collect();
         tools.sort_by_key(|(id, found)| (Reverse(found.syns), *id));

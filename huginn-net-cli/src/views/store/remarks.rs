@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use foldhash::HashMap;
 use huginn_net::core::TransportKind;
-use huginn_net::finding::TlsCertificatesFinding;
 use huginn_net::hosts::is_public;
+use huginn_net::observation::TlsCertificatesObservation;
 use huginn_net::tls::TlsHandshake;
-use huginn_net::{Escaped, Event, Finding, Side};
+use huginn_net::{Escaped, Event, Observation, Side};
 
 use super::bounded::{Bounded, increment};
 use super::origin::Origin;
@@ -78,8 +78,8 @@ impl Remarks {
     /// Adds an event, if it is a failed handshake or a certificate with a problem.
     pub(crate) fn add(&mut self, event: &Event, origin: &Origin) {
         match &event.kind {
-            Finding::TlsHandshake(found) => self.add_handshake(event, &found.handshake, origin),
-            Finding::TlsCertificates(found) => self.add_certificates(event, found, origin),
+            Observation::TlsHandshake(found) => self.add_handshake(event, &found.handshake, origin),
+            Observation::TlsCertificates(found) => self.add_certificates(event, found, origin),
             _ => {}
         }
     }
@@ -106,7 +106,7 @@ impl Remarks {
     }
 
     /// Adds the certificates of a host that have a problem or are self-issued. Those of a server are equal for all its clients.
-    fn add_certificates(&mut self, event: &Event, found: &TlsCertificatesFinding, origin: &Origin) {
+    fn add_certificates(&mut self, event: &Event, found: &TlsCertificatesObservation, origin: &Origin) {
         let Some(first) = found.certificates.certificates.first() else { return };
         let remarks = certificate_remarks(found, event.ts);
         let host = event.subject_addr();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use huginn_net::core::HexDigits;
 use huginn_net::tls::Certificate;
-use huginn_net::{Escaped, Event, Finding, Side};
+use huginn_net::{Escaped, Event, Observation, Side};
 
 use super::bounded::Bounded;
 use crate::limits::{MAX_FOLLOWED_SERVERS, MAX_OVERVIEW_TEXT};
@@ -37,13 +37,15 @@ impl Servers {
     pub(super) fn add(&mut self, event: &Event) {
         let server = event.flow.server;
         match &event.kind {
-            Finding::TlsServer(_) | Finding::HttpResponse(_) | Finding::SshServer(_) => {
+            Observation::TlsServer(_) | Observation::HttpResponse(_) | Observation::SshServer(_) => {
                 self.add_name(server, None)
             }
-            Finding::TlsClient(finding) => self.add_name(server, finding.client.hello.server_name()),
-            Finding::HttpRequest(finding) => self.add_name(server, finding.request.host()),
-            Finding::TlsCertificates(finding) if event.subject == Side::Server => {
-                let own = finding.certificates.certificates.first().map(certificate_in_words);
+            Observation::TlsClient(observation) => {
+                self.add_name(server, observation.client.hello.server_name())
+            }
+            Observation::HttpRequest(observation) => self.add_name(server, observation.request.host()),
+            Observation::TlsCertificates(observation) if event.subject == Side::Server => {
+                let own = observation.certificates.certificates.first().map(certificate_in_words);
                 self.has_more_texts |= add_text(&mut self.certificates, event.subject_addr(), own);
             }
             _ => {}

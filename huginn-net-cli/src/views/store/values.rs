@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::HashSet;
 use huginn_net::hosts::HostId;
 use huginn_net::tcp::Handshake;
-use huginn_net::{Escaped, Event, Finding, Timestamp};
+use huginn_net::{Escaped, Event, Observation, Timestamp};
 
 use super::bounded::{Bounded, increment};
 use super::kind::ValueKind;
@@ -180,60 +180,60 @@ impl Values {
 type OnValue<'a> = dyn FnMut(ValueKind, &dyn Display, &dyn Fn() -> Option<String>) + 'a;
 
 /// Passes each value of an event: its names; with `has_fingerprints` also its fingerprints.
-fn visit_values(finding: &Finding, has_fingerprints: bool, on_value: &mut OnValue<'_>) {
+fn visit_values(observation: &Observation, has_fingerprints: bool, on_value: &mut OnValue<'_>) {
     let unnamed = &|| None;
-    match finding {
-        Finding::Tcp(finding) => {
-            if let Some(system) = finding.system() {
+    match observation {
+        Observation::Tcp(observation) => {
+            if let Some(system) = observation.system() {
                 on_value(ValueKind::System, &system, unnamed);
             }
             if has_fingerprints {
-                let kind = match finding.signature.handshake {
+                let kind = match observation.signature.handshake {
                     Handshake::Syn => ValueKind::Syn,
                     Handshake::SynAck => ValueKind::SynAck,
                 };
-                let name = || finding.matched.as_ref().map(|found| found.name().to_string());
-                on_value(kind, &finding.signature, &name);
+                let name = || observation.matched.as_ref().map(|found| found.name().to_string());
+                on_value(kind, &observation.signature, &name);
             }
         }
-        Finding::HttpRequest(finding) => {
-            match (finding.verdict.software(), &finding.software) {
+        Observation::HttpRequest(observation) => {
+            match (observation.verdict.software(), &observation.software) {
                 (Some(software), _) => on_value(ValueKind::Software, &software, unnamed),
                 (None, Some(found)) => on_value(ValueKind::Software, &found.software, unnamed),
                 (None, None) => {}
             }
             if has_fingerprints {
-                let name = || finding.verdict.name().map(|name| name.to_string());
-                on_value(ValueKind::HttpRequest, &Repeatable(finding.verdict.raw_sig()), &name);
-                if let Some(akamai) = &finding.akamai {
-                    let name = || finding.software.as_ref().map(|found| found.software.to_string());
+                let name = || observation.verdict.name().map(|name| name.to_string());
+                on_value(ValueKind::HttpRequest, &Repeatable(observation.verdict.raw_sig()), &name);
+                if let Some(akamai) = &observation.akamai {
+                    let name = || observation.software.as_ref().map(|found| found.software.to_string());
                     on_value(ValueKind::Akamai, akamai, &name);
                 }
-                if let Some(text) = finding.request.user_agent() {
+                if let Some(text) = observation.request.user_agent() {
                     on_value(ValueKind::UserAgent, &Escaped(text), &name);
                 }
             }
         }
-        Finding::HttpResponse(finding) => {
-            if let Some(software) = finding.verdict.software() {
+        Observation::HttpResponse(observation) => {
+            if let Some(software) = observation.verdict.software() {
                 on_value(ValueKind::Software, &software, unnamed);
             }
             if has_fingerprints {
-                let name = || finding.verdict.name().map(|name| name.to_string());
-                on_value(ValueKind::HttpResponse, &Repeatable(finding.verdict.raw_sig()), &name);
-                if let Some(text) = finding.response.server() {
+                let name = || observation.verdict.name().map(|name| name.to_string());
+                on_value(ValueKind::HttpResponse, &Repeatable(observation.verdict.raw_sig()), &name);
+                if let Some(text) = observation.response.server() {
                     on_value(ValueKind::ServerHeader, &Escaped(text), &name);
                 }
             }
         }
-        Finding::TlsClient(finding) => {
-            let hello = &finding.client.hello;
-            match finding.software() {
+        Observation::TlsClient(observation) => {
+            let hello = &observation.client.hello;
+            match observation.software() {
                 Some(found) => on_value(ValueKind::TlsClient, &found.software, unnamed),
                 None => on_value(ValueKind::TlsClient, &format_args!("unknown {}", hello.ja4()), unnamed),
             }
             if has_fingerprints {
-                let name = || finding.software().map(|found| found.software.to_string());
+                let name = || observation.software().map(|found| found.software.to_string());
                 on_value(ValueKind::Ja4, &hello.ja4(), &name);
                 on_value(ValueKind::Ja3, &hello.ja3().hash(), &name);
                 if let Some(text) = hello.server_name() {
@@ -241,28 +241,28 @@ fn visit_values(finding: &Finding, has_fingerprints: bool, on_value: &mut OnValu
                 }
             }
         }
-        Finding::TlsServer(finding) if has_fingerprints => {
-            let hello = &finding.server.hello;
+        Observation::TlsServer(observation) if has_fingerprints => {
+            let hello = &observation.server.hello;
             on_value(ValueKind::TlsVersion, &hello.version(), unnamed);
             on_value(ValueKind::TlsCipher, &format_args!("{:04x}", hello.cipher_suite()), unnamed);
             on_value(ValueKind::Ja3s, &hello.ja3s_hash(), unnamed);
         }
-        Finding::SshClient(finding) => {
-            let name = || finding.software().map(|found| found.software.to_string());
-            if let Some(found) = finding.software() {
+        Observation::SshClient(observation) => {
+            let name = || observation.software().map(|found| found.software.to_string());
+            if let Some(found) = observation.software() {
                 on_value(ValueKind::SshClient, &found.software, unnamed);
             }
-            if has_fingerprints && let Some(hassh) = finding.peer.hassh() {
+            if has_fingerprints && let Some(hassh) = observation.peer.hassh() {
                 on_value(ValueKind::Hassh, &hassh, &name);
             }
         }
-        Finding::SshServer(finding) if has_fingerprints => {
-            if let Some(hassh) = finding.peer.hassh() {
-                let software = Escaped(finding.peer.identification.software_version());
+        Observation::SshServer(observation) if has_fingerprints => {
+            if let Some(hassh) = observation.peer.hassh() {
+                let software = Escaped(observation.peer.identification.software_version());
                 on_value(ValueKind::HasshServer, &hassh, &|| Some(format!("{software:#}")));
             }
         }
-        Finding::Mismatch(found) => {
+        Observation::Mismatch(found) => {
             on_value(ValueKind::Mismatch, &Escaped(found.to_string().as_bytes()), unnamed);
         }
         _ => {}
@@ -282,7 +282,7 @@ mod tests {
         let mut events: Vec<Event> = Vec::new();
         HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
         let mut values = ValueTable::default();
-        let request = events.iter().find(|event| matches!(event.kind, Finding::HttpRequest(_))).unwrap();
+        let request = events.iter().find(|event| matches!(event.kind, Observation::HttpRequest(_))).unwrap();
         values.add(request, &Origin::default(), true);
         let [(_, seen)] = values.of(ValueKind::UserAgent).top(usize::MAX)[..] else { panic!() };
         assert_eq!(seen.name.as_deref(), Some("Python urllib (dishonest)"));

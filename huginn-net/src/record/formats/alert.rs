@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 
 use super::values::{number, text};
 use crate::alert::{Alert, Severity};
-use crate::finding::TrafficNoticeKind;
+use crate::observation::FindingKind;
 use crate::record::{Ip, describe};
-use crate::{Event, Finding};
+use crate::{Event, Observation};
 
-/// OCSF's number of the class Detection Finding, before that of an activity.
+/// OCSF's number of the class Detection Observation, before that of an activity.
 const OCSF_TYPE: u32 = 200_400;
 
 pub(super) fn kind(event: &Event, out: &mut Vec<u8>) -> bool {
@@ -76,11 +76,11 @@ pub(super) fn transport(event: &Event, out: &mut Vec<u8>) -> bool {
 /// The number of an alert that counts: targets of a scan, contacts of a beacon, failed logins, SYNs of a tool.
 pub(super) fn count(event: &Event, out: &mut Vec<u8>) -> bool {
     let count = match &event.kind {
-        Finding::Tool(found) => found.syns,
-        Finding::Notice(notice) => match &notice.kind {
-            TrafficNoticeKind::Scan(found) => found.targets.into(),
-            TrafficNoticeKind::Beacon(found) => found.contacts.into(),
-            TrafficNoticeKind::BruteForce(found) => found.attempts.into(),
+        Observation::Tool(found) => found.syns,
+        Observation::Finding(finding) => match &finding.kind {
+            FindingKind::Scan(found) => found.targets.into(),
+            FindingKind::Beacon(found) => found.contacts.into(),
+            FindingKind::BruteForce(found) => found.attempts.into(),
             _ => return false,
         },
         _ => return false,

@@ -4,18 +4,20 @@ use huginn_net_core::HexDigits;
 use huginn_net_tls::{AlternativeName, Certificate, CertificateFields};
 
 use super::values::text;
-use crate::finding::TlsCertificatesFinding;
+use crate::observation::TlsCertificatesObservation;
 use crate::record::describe;
-use crate::{Event, Finding, Side};
+use crate::{Event, Observation, Side};
 
 /// The sides, as parameters of the values.
 pub(super) const CLIENT: bool = false;
 pub(super) const SERVER: bool = true;
 
 /// The certificates of a side.
-fn sent<const SIDE: bool>(event: &Event) -> Option<&TlsCertificatesFinding> {
+fn sent<const SIDE: bool>(event: &Event) -> Option<&TlsCertificatesObservation> {
     match &event.kind {
-        Finding::TlsCertificates(finding) if (event.subject == Side::Server) == SIDE => Some(finding),
+        Observation::TlsCertificates(observation) if (event.subject == Side::Server) == SIDE => {
+            Some(observation)
+        }
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use super::table::{Form, Place, ROWS};
 use super::zeek::{ZeekForm, ZeekLog, ZeekLogs};
 use super::{EventFormat, FormattedEvent, formats_page};
 use crate::record::{EVENT_NAMES, FieldInfo, JsonEvent, fields_of_event};
-use crate::{CaptureReader, Configure, Event, Finding, HuginnNet};
+use crate::{CaptureReader, Configure, Event, HuginnNet, Observation};
 
 /// The events of a capture in our JSON and in a format.
 fn events(capture: &str, format: EventFormat) -> Vec<(Value, Value)> {
@@ -74,7 +74,7 @@ fn flows_of_two_tunnels_have_different_numbers() {
     let mut found = Vec::new();
     let mut keep = |event: Event| found.push(event);
     HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut keep).unwrap();
-    let mut event = found.into_iter().find(|event| matches!(event.kind, Finding::TlsClient(_))).unwrap();
+    let mut event = found.into_iter().find(|event| matches!(event.kind, Observation::TlsClient(_))).unwrap();
     let mut in_tunnel = |key| {
         event.flow.tunnel = TunnelPath::with_key_word(&[TunnelLayer::Gre], key).map(Box::new);
         event.clone()

@@ -9,9 +9,9 @@ use huginn_net_http::HttpVersion;
 use huginn_net_tls::Version;
 use sha1::{Digest, Sha1};
 
-use crate::finding::Connection;
+use crate::observation::Connection;
 use crate::record::{CommunityId, Ip, describe};
-use crate::{Event, Finding, Label, Side, json};
+use crate::{Event, Label, Observation, Side, json};
 
 /// Bits of a flow number: JSON readers keep them in a double.
 const FLOW_NUMBER_BITS: u32 = 52;
@@ -192,7 +192,7 @@ pub(super) fn conn_state(event: &Event, out: &mut Vec<u8>) -> bool {
 
 fn connection(event: &Event) -> Option<&Connection> {
     match &event.kind {
-        Finding::Connection(connection) => Some(connection),
+        Observation::Connection(connection) => Some(connection),
         _ => None,
     }
 }
@@ -255,8 +255,8 @@ pub(super) fn duration_ms(event: &Event, out: &mut Vec<u8>) -> bool {
 
 fn is_http2(event: &Event) -> bool {
     let version = match &event.kind {
-        Finding::HttpRequest(finding) => finding.request.version(),
-        Finding::HttpResponse(finding) => finding.response.version(),
+        Observation::HttpRequest(observation) => observation.request.version(),
+        Observation::HttpResponse(observation) => observation.response.version(),
         _ => return false,
     };
     version == HttpVersion::Http2
@@ -268,8 +268,8 @@ pub(super) fn http2_eve(event: &Event, out: &mut Vec<u8>) -> bool {
 
 pub(super) fn stream_eve(event: &Event, out: &mut Vec<u8>) -> bool {
     let exchange = match &event.kind {
-        Finding::HttpRequest(finding) => finding.exchange,
-        Finding::HttpResponse(finding) => finding.exchange,
+        Observation::HttpRequest(observation) => observation.exchange,
+        Observation::HttpResponse(observation) => observation.exchange,
         _ => return false,
     };
     is_http2(event) && number(out, exchange)
@@ -280,8 +280,8 @@ const OTHER_ACTIVITY: u32 = 99;
 
 /// The activity of OCSF's HTTP Activity.
 fn http_activity(event: &Event) -> u32 {
-    let Finding::HttpRequest(finding) = &event.kind else { return 0 };
-    match finding.request.method() {
+    let Observation::HttpRequest(observation) = &event.kind else { return 0 };
+    match observation.request.method() {
         b"CONNECT" => 1,
         b"DELETE" => 2,
         b"GET" => 3,
@@ -304,8 +304,8 @@ pub(super) fn http_type_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
 
 /// The target of a request; of a tunnel of HTTP/2, which has none, the host.
 pub(super) fn url_ocsf(value: &str, event: &Event) -> Option<String> {
-    let Finding::HttpRequest(finding) = &event.kind else { return None };
-    let host = || finding.request.host().map(|host| json_text(&wire_text(event, host)));
+    let Observation::HttpRequest(observation) = &event.kind else { return None };
+    let host = || observation.request.host().map(|host| json_text(&wire_text(event, host)));
     if value == "null" { host() } else { Some(value.to_owned()) }
 }
 
@@ -322,15 +322,15 @@ pub(super) fn method_ocsf(value: &str, event: &Event) -> Option<String> {
 
 /// The method, if OCSF does not have it.
 pub(super) fn other_method_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
-    let Finding::HttpRequest(finding) = &event.kind else { return false };
+    let Observation::HttpRequest(observation) = &event.kind else { return false };
     let is_other = http_activity(event) == OTHER_ACTIVITY;
-    is_other && text(out, &wire_text(event, finding.request.method()))
+    is_other && text(out, &wire_text(event, observation.request.method()))
 }
 
 /// The system that a TCP signature names; none for a tool.
 fn label(event: &Event) -> Option<&Label> {
     match &event.kind {
-        Finding::Tcp(finding) => finding.label().filter(|label| !label.is_tool()),
+        Observation::Tcp(observation) => observation.label().filter(|label| !label.is_tool()),
         _ => None,
     }
 }
@@ -426,8 +426,8 @@ pub(super) fn version_ocsf(value: &str) -> Option<String> {
 /// The version that the server selects.
 fn selected_version(event: &Event) -> Option<Version> {
     match &event.kind {
-        Finding::TlsServer(finding) => Some(finding.server.hello.version()),
-        Finding::TlsHandshake(finding) => finding.handshake.version,
+        Observation::TlsServer(observation) => Some(observation.server.hello.version()),
+        Observation::TlsHandshake(observation) => observation.handshake.version,
         _ => None,
     }
 }
@@ -476,8 +476,8 @@ pub(super) fn host_name(value: &str) -> Option<String> {
 
 /// The port of the Host header.
 pub(super) fn host_port(event: &Event, out: &mut Vec<u8>) -> bool {
-    let Finding::HttpRequest(finding) = &event.kind else { return false };
-    let host = finding.request.host().map(String::from_utf8_lossy).unwrap_or_default();
+    let Observation::HttpRequest(observation) = &event.kind else { return false };
+    let host = observation.request.host().map(String::from_utf8_lossy).unwrap_or_default();
     let (_, port) = split_host(&host);
     port.is_some_and(|port| number(out, port))
 }
@@ -507,8 +507,8 @@ pub(super) fn ssh_software(value: &str) -> Option<String> {
 /// The comments of an identification string, which the software version leaves out.
 pub(super) fn ssh_comments(event: &Event, out: &mut Vec<u8>) -> bool {
     let identification = match &event.kind {
-        Finding::SshClient(finding) => finding.peer.identification.as_bytes(),
-        Finding::SshServer(finding) => finding.peer.identification.as_bytes(),
+        Observation::SshClient(observation) => observation.peer.identification.as_bytes(),
+        Observation::SshServer(observation) => observation.peer.identification.as_bytes(),
         _ => return false,
     };
     let banner = wire_text(event, identification);

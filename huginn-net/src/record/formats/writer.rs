@@ -14,7 +14,7 @@ use super::{EventFormat, FormattedEvent};
 use crate::record::EventKind;
 use crate::record::describe::{self, FieldName, Object, Omit, Value};
 use crate::record::event::add_event;
-use crate::{Event, Finding, json};
+use crate::{Event, Observation, json};
 
 thread_local! {
     /// The buffers of this thread, and the flow of the last event that it wrote.
@@ -171,8 +171,8 @@ pub(super) fn add_fields(
 /// Whether a hello came over QUIC.
 fn is_quic(event: &Event) -> bool {
     match &event.kind {
-        Finding::TlsClient(finding) => finding.client.quic.is_some(),
-        Finding::TlsServer(finding) => finding.server.quic.is_some(),
+        Observation::TlsClient(observation) => observation.client.quic.is_some(),
+        Observation::TlsServer(observation) => observation.server.quic.is_some(),
         _ => false,
     }
 }

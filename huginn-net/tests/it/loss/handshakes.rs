@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use huginn_net::record::JsonEvent;
-use huginn_net::{Configure, Event, Finding, HuginnNet};
+use huginn_net::{Configure, Event, HuginnNet, Observation};
 use serde_json::Value;
 
 use super::{Capture, Described, FlowName, KINDS, frames, impair, name};
@@ -65,7 +65,7 @@ impl Found {
     fn new(event: &Event, capture: &Capture) -> Option<Self> {
         if !matches!(
             event.kind,
-            Finding::TlsHandshake(_) | Finding::TlsCertificates(_) | Finding::SshHandshake(_)
+            Observation::TlsHandshake(_) | Observation::TlsCertificates(_) | Observation::SshHandshake(_)
         ) {
             return None;
         }

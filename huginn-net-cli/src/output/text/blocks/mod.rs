@@ -10,15 +10,16 @@ use huginn_net::alert::Alert;
 use huginn_net::consistency::Consistency;
 use huginn_net::core::Amount;
 use huginn_net::db::TcpMatch;
-use huginn_net::finding::Connection;
-use huginn_net::finding::TextLimit;
-use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, SystemCheck, TcpFinding, UptimeFinding,
-};
 use huginn_net::http::{Headers, language};
+use huginn_net::observation::Connection;
+use huginn_net::observation::TextLimit;
+use huginn_net::observation::{
+    HttpRequestObservation, HttpResponseObservation, HttpVerdict, Match, SystemCheck, TcpObservation,
+    UptimeObservation,
+};
 use huginn_net::record::EventKind;
 use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
-use huginn_net::{Escaped, Event, Finding, Side};
+use huginn_net::{Escaped, Event, Observation, Side};
 
 pub(super) use self::tls::{alert_in_words, protocol};
 pub(crate) use self::tls::{certificate_problems, certificate_remarks};
@@ -92,30 +93,30 @@ impl Block<'_> {
             self.verdict("severity", Some(format_args!("{severity} {title}")));
         }
         match &event.kind {
-            Finding::Tcp(finding) => self.tcp(finding),
-            Finding::HttpRequest(finding) => self.http_request(finding),
-            Finding::HttpResponse(finding) => self.http_response(finding),
-            Finding::SshClient(finding) => self.ssh(&finding.peer),
-            Finding::SshServer(finding) => self.ssh(&finding.peer),
-            Finding::SshHandshake(finding) => self.ssh_handshake(&finding.negotiation),
-            Finding::TlsClient(finding) => self.tls_client(&finding.client),
-            Finding::TlsServer(finding) => self.tls_server(&finding.server),
-            Finding::TlsHandshake(finding) => self.tls_handshake(&finding.handshake),
-            Finding::TlsCertificates(finding) => self.certificates(finding, event.ts),
-            Finding::Uptime(finding) => self.uptime(finding),
-            Finding::HostChange(finding) => self.field("systems", finding.change_in_words()),
-            Finding::IpSharing(finding) => self.field("systems", finding.sharing_in_words()),
-            Finding::Mismatch(Consistency { outcome, reasons, .. }) => {
+            Observation::Tcp(observation) => self.tcp(observation),
+            Observation::HttpRequest(observation) => self.http_request(observation),
+            Observation::HttpResponse(observation) => self.http_response(observation),
+            Observation::SshClient(observation) => self.ssh(&observation.peer),
+            Observation::SshServer(observation) => self.ssh(&observation.peer),
+            Observation::SshHandshake(observation) => self.ssh_handshake(&observation.negotiation),
+            Observation::TlsClient(observation) => self.tls_client(&observation.client),
+            Observation::TlsServer(observation) => self.tls_server(&observation.server),
+            Observation::TlsHandshake(observation) => self.tls_handshake(&observation.handshake),
+            Observation::TlsCertificates(observation) => self.certificates(observation, event.ts),
+            Observation::Uptime(observation) => self.uptime(observation),
+            Observation::HostChange(observation) => self.field("systems", observation.change_in_words()),
+            Observation::IpSharing(observation) => self.field("systems", observation.sharing_in_words()),
+            Observation::Mismatch(Consistency { outcome, reasons, .. }) => {
                 self.verdict("outcome", Some(outcome.name()));
                 reasons.iter().for_each(|reason| self.field("reason", Escaped(reason.as_bytes())));
             }
-            Finding::Tool(found) => {
+            Observation::Tool(found) => {
                 let name = if found.resembles { "resembles" } else { "tool" };
                 self.verdict(name, Some(&found.label));
                 self.field("sent", found.sent());
             }
-            Finding::Connection(connection) => self.connection(connection),
-            Finding::Match(found) => self.matched(found, event.packet_number),
+            Observation::Connection(connection) => self.connection(connection),
+            Observation::Match(found) => self.matched(found, event.packet_number),
             _ => {
                 let Some(alert) = alert else { return };
                 self.field("reason", alert.reason());
@@ -162,7 +163,7 @@ impl Block<'_> {
         self.known("mismatch", connection.mismatch);
     }
 
-    fn uptime(&mut self, UptimeFinding { uptime, .. }: &UptimeFinding) {
+    fn uptime(&mut self, UptimeObservation { uptime, .. }: &UptimeObservation) {
         let (days, hours, minutes) = uptime.days_hours_minutes();
         let modulo = uptime.modulo_days();
         self.field("uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"));
@@ -170,12 +171,12 @@ impl Block<'_> {
         self.field("clock", format_args!("{nominal} Hz ({measured:.2} measured)"));
     }
 
-    fn http_request(&mut self, finding: &HttpRequestFinding) {
-        let HttpRequestFinding { request, akamai, http3, software, verdict, .. } = finding;
+    fn http_request(&mut self, observation: &HttpRequestObservation) {
+        let HttpRequestObservation { request, akamai, http3, software, verdict, .. } = observation;
         let limit = self.limit;
         let (method, target) = (Wire(request.method(), limit), Wire(request.target(), limit));
         self.field("request", format_args!("{method} {target} HTTP/{}", request.version()));
-        self.remarks(request.headers(), finding.decrypted);
+        self.remarks(request.headers(), observation.decrypted);
         self.wire("host", request.host());
         self.wire("user agent", request.user_agent());
         self.wire("language", request.language().map(|tag| language::name(tag).unwrap_or(tag).as_bytes()));
@@ -186,13 +187,13 @@ impl Block<'_> {
         self.optional("http3", http3.as_ref().map(|fingerprint| Computed(fingerprint, limit)));
     }
 
-    fn http_response(&mut self, finding: &HttpResponseFinding) {
-        let HttpResponseFinding { response, verdict, .. } = finding;
+    fn http_response(&mut self, observation: &HttpResponseObservation) {
+        let HttpResponseObservation { response, verdict, .. } = observation;
         let status = response.status().map(|status| format!(" {status}")).unwrap_or_default();
         let blank = if response.reason().is_empty() { "" } else { " " };
         let reason = Wire(response.reason(), self.limit);
         self.field("response", format_args!("HTTP/{}{status}{blank}{reason}", response.version()));
-        self.remarks(response.headers(), finding.decrypted);
+        self.remarks(response.headers(), observation.decrypted);
         self.wire("says", response.server());
         self.verdict("software", verdict.name());
         self.http(verdict);
@@ -253,17 +254,17 @@ impl Block<'_> {
         }
     }
 
-    fn tcp(&mut self, finding: &TcpFinding) {
-        let found = finding.matched.as_ref();
+    fn tcp(&mut self, observation: &TcpObservation) {
+        let found = observation.matched.as_ref();
         let name = if found.is_some_and(|found| found.label.is_tool()) { "tool" } else { "system" };
         self.verdict(name, found.map(TcpMatch::name));
-        self.optional("distance", finding.distance.in_words());
-        self.optional("remarks", Some(finding.params.to_string()).filter(|remarks| remarks != "none"));
-        if let Some(found) = &finding.link {
+        self.optional("distance", observation.distance.in_words());
+        self.optional("remarks", Some(observation.params.to_string()).filter(|remarks| remarks != "none"));
+        if let Some(found) = &observation.link {
             self.known("link", found.link.as_deref());
             self.field("mtu", format_args!("{} bytes", found.mtu));
         }
-        self.field("signature", finding.signature);
+        self.field("signature", observation.signature);
     }
 
     /// Writes a field with the match of the database.
@@ -304,8 +305,8 @@ impl Block<'_> {
 /// The title of a block.
 fn title(event: &Event) -> &'static str {
     match &event.kind {
-        Finding::Conflict(_) => "Conflict",
-        finding => EventKind::of(finding).title(),
+        Observation::Conflict(_) => "Conflict",
+        observation => EventKind::of(observation).title(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use huginn_net::core::{Amount, HexDigits};
-use huginn_net::finding::TlsCertificatesFinding;
+use huginn_net::observation::TlsCertificatesObservation;
 use huginn_net::tls::{
     CertificateFields, Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert,
     TlsCertificates, TlsClient, TlsHandshake, TlsServer, Transport, Version, is_grease, names,
@@ -78,8 +78,8 @@ impl Block<'_> {
         self.field("ja3s", hello.ja3s_hash());
     }
 
-    pub(super) fn certificates(&mut self, finding: &TlsCertificatesFinding, ts: Timestamp) {
-        let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
+    pub(super) fn certificates(&mut self, observation: &TlsCertificatesObservation, ts: Timestamp) {
+        let TlsCertificates { certificates, has_more, .. } = &observation.certificates;
         self.optional("cert", certificates.is_empty().then_some("none"));
         for certificate in certificates {
             self.wire("cert", Some(certificate.to_string().as_bytes()));
@@ -90,7 +90,7 @@ impl Block<'_> {
             self.field("sha1", HexDigits(certificate.sha1()));
         }
         self.optional("cert", has_more.then_some("more, which are not read"));
-        let remarks = certificate_remarks(finding, ts);
+        let remarks = certificate_remarks(observation, ts);
         self.optional("remarks", (!remarks.is_empty()).then_some(Joined(&remarks)));
     }
 
@@ -189,23 +189,29 @@ fn ech_in_words(ech: Ech<'_>) -> String {
 }
 
 /// What is wrong with the first certificate, and whether it is self-issued, which is not wrong by itself.
-pub(crate) fn certificate_remarks(finding: &TlsCertificatesFinding, ts: Timestamp) -> Vec<&'static str> {
-    let mut remarks = certificate_problems(finding, ts);
-    remarks.extend(is_self_issued(finding).then_some("self-issued"));
+pub(crate) fn certificate_remarks(
+    observation: &TlsCertificatesObservation,
+    ts: Timestamp,
+) -> Vec<&'static str> {
+    let mut remarks = certificate_problems(observation, ts);
+    remarks.extend(is_self_issued(observation).then_some("self-issued"));
     remarks
 }
 
 /// Whether the first certificate names its subject as its issuer.
-fn is_self_issued(finding: &TlsCertificatesFinding) -> bool {
-    let first = finding.certificates.certificates.first().and_then(|first| first.fields());
+fn is_self_issued(observation: &TlsCertificatesObservation) -> bool {
+    let first = observation.certificates.certificates.first().and_then(|first| first.fields());
     first.is_some_and(|fields| fields.is_self_issued)
 }
 
 /// What is wrong with the first certificate.
-pub(crate) fn certificate_problems(finding: &TlsCertificatesFinding, ts: Timestamp) -> Vec<&'static str> {
-    let other_name = (finding.name_matches() == Some(false)).then_some("not for the server name");
-    let is_invalid = finding.is_valid_at(ts) == Some(false);
-    let first = finding.certificates.certificates.first().and_then(|first| first.fields());
+pub(crate) fn certificate_problems(
+    observation: &TlsCertificatesObservation,
+    ts: Timestamp,
+) -> Vec<&'static str> {
+    let other_name = (observation.name_matches() == Some(false)).then_some("not for the server name");
+    let is_invalid = observation.is_valid_at(ts) == Some(false);
+    let first = observation.certificates.certificates.first().and_then(|first| first.fields());
     let validity = first.filter(|_| is_invalid).map(|fields| {
         let now = i64::try_from(ts.as_secs()).unwrap_or(i64::MAX);
         if fields.not_after.seconds() < now { "expired" } else { "not yet valid" }

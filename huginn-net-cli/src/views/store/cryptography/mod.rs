@@ -15,7 +15,7 @@ use huginn_net::ssh::SshPeer;
 use huginn_net::tls::{
     Certificate, CertificateFields, ServerHello, TlsCertificates, TlsClient, TlsHandshake,
 };
-use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
+use huginn_net::{Escaped, Event, Observation, Side, Timestamp};
 use serde::Serialize;
 
 pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
@@ -149,14 +149,16 @@ impl Inventory {
     /// Counts an event.
     pub(crate) fn add(&mut self, event: &Event) {
         let added = match &event.kind {
-            Finding::TlsClient(finding) => self.add_tls_client(event, &finding.client),
-            Finding::TlsServer(finding) => self.add_tls_server(event, &finding.server.hello),
-            Finding::TlsHandshake(finding) => self.add_handshake(event, &finding.handshake),
-            Finding::TlsCertificates(finding) => self.add_certificates(event, &finding.certificates),
-            Finding::SshClient(finding) => self.add_ssh(event, &finding.peer),
-            Finding::SshServer(finding) => self.add_ssh(event, &finding.peer),
-            Finding::SshHandshake(finding) => {
-                self.add_ssh_choice(event, SshChoice::new(&finding.negotiation))
+            Observation::TlsClient(observation) => self.add_tls_client(event, &observation.client),
+            Observation::TlsServer(observation) => self.add_tls_server(event, &observation.server.hello),
+            Observation::TlsHandshake(observation) => self.add_handshake(event, &observation.handshake),
+            Observation::TlsCertificates(observation) => {
+                self.add_certificates(event, &observation.certificates)
+            }
+            Observation::SshClient(observation) => self.add_ssh(event, &observation.peer),
+            Observation::SshServer(observation) => self.add_ssh(event, &observation.peer),
+            Observation::SshHandshake(observation) => {
+                self.add_ssh_choice(event, SshChoice::new(&observation.negotiation))
             }
             _ => Ok(()),
         };

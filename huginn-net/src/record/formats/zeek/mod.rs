@@ -38,7 +38,7 @@ use self::row::Row;
 use self::software::SoftwareLog;
 use super::values::HashedFlow;
 use crate::record::{EventKind, is_alert};
-use crate::{Event, Finding};
+use crate::{Event, Observation};
 
 /// Maximum memory of the rows of open connections, in bytes: 60,000 connections with a hello.
 const MAX_OPEN_ZEEK_BYTES: usize = 64 << 20;
@@ -203,7 +203,7 @@ impl ZeekLogs {
 
     /// Ends a connection whose event is not selected: writes its rows.
     pub fn end_connection(&mut self, event: &Event, write: &mut impl FnMut(ZeekLog, &[u8])) {
-        if matches!(event.kind, Finding::Connection(_)) {
+        if matches!(event.kind, Observation::Connection(_)) {
             self.close(HashedFlow::new(&event.flow).identity, write);
         }
     }
@@ -240,8 +240,8 @@ impl ZeekLogs {
     /// Adds a request, or writes the row of an exchange.
     fn exchange(&mut self, key: [u8; 20], event: &Event, row: Row, write: &mut impl FnMut(ZeekLog, &[u8])) {
         let (number, is_response) = match &event.kind {
-            Finding::HttpRequest(finding) => (finding.exchange, false),
-            Finding::HttpResponse(finding) => (finding.exchange, true),
+            Observation::HttpRequest(observation) => (observation.exchange, false),
+            Observation::HttpResponse(observation) => (observation.exchange, true),
             _ => return,
         };
         let flow = open_flow(&mut self.flows, &mut self.open_bytes, key);

@@ -12,7 +12,7 @@ use super::row::Row;
 use super::{ZeekForm, ZeekLog};
 use crate::record::formats::values::{time_zeek, wire_text};
 use crate::record::{Ip, describe};
-use crate::{Event, Finding};
+use crate::{Event, Observation};
 
 /// Maximum number of programs of hosts in the memory of what `software` has: 1 MiB.
 const MAX_SOFTWARE_ROWS: usize = 1 << 16;
@@ -85,28 +85,28 @@ impl SoftwareLog {
         let of_server = |what: &dyn Fn() -> u64| Some(hasher.hash_one((server, what())));
         let limit = event.kind.text_limit();
         match &event.kind {
-            Finding::HttpRequest(finding) => {
-                let (user_agent, _) = limit.cut(finding.request.user_agent()?);
+            Observation::HttpRequest(observation) => {
+                let (user_agent, _) = limit.cut(observation.request.user_agent()?);
                 of_client(&|| hasher.hash_one((0_u8, user_agent)))
             }
-            Finding::HttpResponse(finding) => {
-                let (header, _) = limit.cut(finding.response.server()?);
+            Observation::HttpResponse(observation) => {
+                let (header, _) = limit.cut(observation.response.server()?);
                 of_server(&|| hasher.hash_one((1_u8, header)))
             }
-            Finding::SshClient(finding) => {
-                let (identification, _) = limit.cut(finding.peer.identification.as_bytes());
+            Observation::SshClient(observation) => {
+                let (identification, _) = limit.cut(observation.peer.identification.as_bytes());
                 of_client(&|| hasher.hash_one((2_u8, identification)))
             }
-            Finding::SshServer(finding) => {
-                let (identification, _) = limit.cut(finding.peer.identification.as_bytes());
+            Observation::SshServer(observation) => {
+                let (identification, _) = limit.cut(observation.peer.identification.as_bytes());
                 of_server(&|| hasher.hash_one((3_u8, identification)))
             }
-            Finding::TlsClient(finding) => {
-                let found = finding.software()?.software;
+            Observation::TlsClient(observation) => {
+                let found = observation.software()?.software;
                 of_client(&|| hasher.hash_one((4_u8, &found.application, &found.library, &found.versions)))
             }
-            Finding::Tcp(finding) => {
-                let label = finding.label().filter(|label| !label.is_tool())?;
+            Observation::Tcp(observation) => {
+                let label = observation.label().filter(|label| !label.is_tool())?;
                 let host = event.subject.choose(client, server).ip();
                 Some(hasher.hash_one((5_u8, host, &label.name, &label.flavor)))
             }
@@ -119,25 +119,29 @@ impl Software {
     fn of(event: &Event) -> Option<Self> {
         let wire = |text: &[u8]| wire_text(event, text);
         let (software_type, side, unparsed) = match &event.kind {
-            Finding::HttpRequest(finding) => {
-                ("HTTP::BROWSER", Side::Client, wire(finding.request.user_agent()?))
+            Observation::HttpRequest(observation) => {
+                ("HTTP::BROWSER", Side::Client, wire(observation.request.user_agent()?))
             }
-            Finding::HttpResponse(finding) => {
-                ("HTTP::SERVER", Side::Server, wire(finding.response.server()?))
+            Observation::HttpResponse(observation) => {
+                ("HTTP::SERVER", Side::Server, wire(observation.response.server()?))
             }
-            Finding::SshClient(finding) => {
-                ("SSH::CLIENT", Side::Client, ssh_software(&wire(finding.peer.identification.as_bytes()))?)
-            }
-            Finding::SshServer(finding) => {
-                ("SSH::SERVER", Side::Server, ssh_software(&wire(finding.peer.identification.as_bytes()))?)
-            }
-            Finding::TlsClient(finding) => {
-                let found = finding.software()?.software;
+            Observation::SshClient(observation) => (
+                "SSH::CLIENT",
+                Side::Client,
+                ssh_software(&wire(observation.peer.identification.as_bytes()))?,
+            ),
+            Observation::SshServer(observation) => (
+                "SSH::SERVER",
+                Side::Server,
+                ssh_software(&wire(observation.peer.identification.as_bytes()))?,
+            ),
+            Observation::TlsClient(observation) => {
+                let found = observation.software()?.software;
                 let name = found.application.as_ref().or(found.library.as_ref())?.to_string();
                 return Some(Self::of_database("HUGINN::TLS_CLIENT", Side::Client, name, found.to_string()));
             }
-            Finding::Tcp(finding) => {
-                let system = finding.label().filter(|label| !label.is_tool())?;
+            Observation::Tcp(observation) => {
+                let system = observation.label().filter(|label| !label.is_tool())?;
                 let (name, text) = (system.name.to_string(), system.to_string());
                 return Some(Self::of_database("HUGINN::OPERATING_SYSTEM", event.subject, name, text));
             }

@@ -5,7 +5,7 @@ use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind};
 use super::*;
 use crate::alert::Alert;
 use crate::hosts::observed::{Observed, Unnamed, authority};
-use crate::{CaptureReader, Configure, Finding, HuginnNet, Observers};
+use crate::{CaptureReader, Configure, HuginnNet, Observation, Observers};
 
 const HEADER: &str = r#"{"huginn_net_baseline":2,"first":null,"last":null}"#;
 
@@ -31,7 +31,7 @@ fn findings(learner: &mut Learner, events: &[(&str, &[(BaselineType, &str)])]) -
         learner.on_values(
             &event,
             &Observed { values: values.collect(), unnamed: None },
-            &mut |event: Event<Finding>| {
+            &mut |event: Event<Observation>| {
                 let alert = Alert::of(&event).unwrap();
                 let reason = alert.reason().to_string();
                 let reason = reason.trim_end_matches("; the address may be forged").to_owned();
@@ -217,9 +217,9 @@ fn of_captures(learned: &str, analyzed: &str) -> (Baseline, Vec<String>) {
             .unwrap();
         let mut analyzer =
             HuginnNet::builder_with(Observers::default().tcp(false).baseline(Some(baseline))).build();
-        let add = &mut |event: Event<Finding>| {
-            if let Finding::Notice(notice) = &event.kind {
-                found.push(format!("{}: {notice}", notice.kind.alert().name()));
+        let add = &mut |event: Event<Observation>| {
+            if let Observation::Finding(finding) = &event.kind {
+                found.push(format!("{}: {finding}", finding.kind.alert().name()));
             }
         };
         analyzer.analyze(CaptureReader::open(path).unwrap(), add).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use huginn_net_core::{IdleLimits, IdleMap, Slot, Timestamp};
 
 use super::Seen;
-use crate::limits::NOTICE_IDLE_SECS;
+use crate::limits::FINDING_IDLE_SECS;
 
 /// Entries about hosts. Those of hosts whose handshakes prove their addresses have a map of their own, so that a flood of packets
 /// with forged addresses evicts none of them. The limits apply to each of the two maps.
@@ -28,7 +28,7 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
     /// A table of at most so many entries, forgotten after the idle timeout of conclusions. `heap_bytes`: the heap memory of a value,
     /// of at most so many bytes in all.
     pub(super) fn new(max_entries: usize, max_bytes: usize, heap_bytes: fn(&V) -> usize) -> Self {
-        let idle_timeout = Duration::from_secs(NOTICE_IDLE_SECS);
+        let idle_timeout = Duration::from_secs(FINDING_IDLE_SECS);
         Self::with_limits(
             &IdleLimits { max_entries, idle_timeout, max_buffered_bytes: max_bytes },
             heap_bytes,

@@ -10,9 +10,9 @@ use huginn_net_core::{Timestamp, TransportKind};
 use super::by_proof::ByProof;
 use super::service::service;
 use super::{ClientKey, Report, Seen};
-use crate::finding::{BeaconNotice, BeaconTarget, TrafficNoticeKind};
 use crate::hosts::RequestFacts;
-use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_NOTICE_PACKETS};
+use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_FINDING_PACKETS};
+use crate::observation::{BeaconFinding, BeaconTarget, FindingKind};
 
 /// Fewer contacts that make a beacon, and the maximum deviation of their intervals from the median, in thousandths of it. Contacts
 /// at random times fulfil one of these steps, or the one of [`BEACON_CONTACTS`], with a probability below 10^-10, whatever their rate.
@@ -316,7 +316,7 @@ impl Beacons {
             let is_of_all = |found: &Trait| found.is_of_all(first.as_millis(), contacts.len());
             let Traits { software, library, user_agent, .. } = &series.pair.traits;
             let user_agent = series.user_agent.clone().filter(|_| is_of_all(user_agent));
-            let kind = BeaconNotice {
+            let kind = BeaconFinding {
                 target: match activity.name {
                     Some(name) => BeaconTarget::Name(name.into()),
                     None => BeaconTarget::Address(seen.server()),
@@ -331,8 +331,8 @@ impl Beacons {
                 user_agent,
                 is_answered: series.pair.is_answered,
             };
-            let packets = contacts.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
-            let mut event = seen.event_of(TrafficNoticeKind::Beacon(kind), packets);
+            let packets = contacts.iter().take(MAX_FINDING_PACKETS).map(|contact| contact.packet).collect();
+            let mut event = seen.event_of(FindingKind::Beacon(kind), packets);
             let proven = contacts.iter().filter(|contact| contact.is_proven).count();
             event.kind.is_proven = proven.saturating_mul(2) >= contacts.len();
             event.kind.is_update = series.is_reported;

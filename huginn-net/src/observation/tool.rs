@@ -14,7 +14,7 @@ use super::span::TimeSpan;
 /// `resembles Nmap SYN scan: 1 SYN to 1 port of 1 host`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolFinding {
+pub struct ToolObservation {
     /// The label of the tool.
     pub label: Arc<Label>,
     /// Whether the tool is a scanner. Others make packets for any purpose.
@@ -37,7 +37,7 @@ pub struct ToolFinding {
     pub last_seen: Timestamp,
 }
 
-impl ToolFinding {
+impl ToolObservation {
     /// Time from the first SYN to the last one, in seconds.
     pub fn duration(&self) -> f64 {
         self.last_seen.as_nanos().saturating_sub(self.first_seen.as_nanos()) as f64 / 1e9
@@ -49,7 +49,7 @@ impl ToolFinding {
     }
 }
 
-impl Display for ToolFinding {
+impl Display for ToolObservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let resembles = if self.resembles { "resembles " } else { "" };
         write!(f, "{resembles}{}: {}", self.label, self.sent())
@@ -57,11 +57,11 @@ impl Display for ToolFinding {
 }
 
 /// What a tool sent, without its name.
-struct Sent<'a>(&'a ToolFinding);
+struct Sent<'a>(&'a ToolObservation);
 
 impl Display for Sent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(ToolFinding { syns, ports, hosts, has_more_hosts, first_seen, last_seen, .. }) = self;
+        let Self(ToolObservation { syns, ports, hosts, has_more_hosts, first_seen, last_seen, .. }) = self;
         let more = if *has_more_hosts { "more than " } else { "" };
         let (ports, hosts) = (Amount((*ports).into(), "port(s)"), Amount((*hosts).into(), "host(s)"));
         write!(f, "{} to {ports} of {more}{hosts}", Amount(*syns, "SYN(s)"))?;

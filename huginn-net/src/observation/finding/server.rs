@@ -14,14 +14,14 @@ const MIN_MARKS_OUTSIDE: u32 = 2;
 const MIN_MARKS_INSIDE: u32 = 3;
 
 /// Maximum length of the subject and of the issuer of a certificate in a finding, in bytes.
-const MAX_NOTICE_NAME_BYTES: usize = 200;
+const MAX_FINDING_NAME_BYTES: usize = 200;
 
 /// A TLS server without a name that has further marks.
 ///
 /// [`Display`] is a sentence: `contacts 198.51.100.7:7084 by TLS without a server name: port without a TLS service, private issuer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct UnusualServerNotice {
+pub struct UnusualServerFinding {
     /// The server.
     pub server: SocketAddr,
     /// What is unusual about it.
@@ -39,7 +39,7 @@ pub struct UnusualServerNotice {
 /// [`Display`] is a sentence: `198.51.100.7:7084 has the default certificate of DcRat: CN=DcRat, issued by CN=DcRat Server`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct C2CertificateNotice {
+pub struct C2CertificateFinding {
     /// The server.
     pub server: SocketAddr,
     /// The program.
@@ -139,7 +139,7 @@ impl ServerMarks {
     }
 }
 
-impl UnusualServerNotice {
+impl UnusualServerFinding {
     /// Whether the marks suffice without the fingerprint of the client, and the server is outside.
     pub(crate) fn is_strong(&self) -> bool {
         let client = ServerMarks::of(ServerMark::Client);
@@ -160,7 +160,7 @@ impl CertificateNames {
 
 /// The start of a name, of a limited length.
 fn start(name: &str) -> &str {
-    let ends = (0..=MAX_NOTICE_NAME_BYTES.min(name.len())).rev();
+    let ends = (0..=MAX_FINDING_NAME_BYTES.min(name.len())).rev();
     ends.into_iter().find_map(|end| name.get(..end)).unwrap_or_default()
 }
 
@@ -174,7 +174,7 @@ impl Display for CertificateNames {
     }
 }
 
-impl Display for UnusualServerNotice {
+impl Display for UnusualServerFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (server, marks) = (self.server, self.marks.iter().collect::<Vec<_>>());
         write!(f, "contacts {server} by TLS without a server name: {}", Joined(marks, ", "))?;
@@ -185,7 +185,7 @@ impl Display for UnusualServerNotice {
     }
 }
 
-impl Display for C2CertificateNotice {
+impl Display for C2CertificateFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { server, program, certificate } = self;
         write!(f, "{server} has the default certificate of {program}: {certificate}")

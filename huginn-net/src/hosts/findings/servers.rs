@@ -9,11 +9,11 @@ use super::by_proof::ByProof;
 use super::service::service;
 use super::{ClientKey, Report, Seen};
 use crate::addresses::is_public;
-use crate::finding::{
-    C2CertificateNotice, CertificateNames, ServerMark, ServerMarks, TrafficNoticeKind, UnusualServerNotice,
-};
 use crate::hosts::{CertificateFacts, RequestFacts, ServerFacts, known_servers};
-use crate::limits::{MAX_BROWSER_CLIENTS, MAX_NOTICE_PACKETS, MAX_SERVERS, NOTICE_IDLE_SECS};
+use crate::limits::{FINDING_IDLE_SECS, MAX_BROWSER_CLIENTS, MAX_FINDING_PACKETS, MAX_SERVERS};
+use crate::observation::{
+    C2CertificateFinding, CertificateNames, FindingKind, ServerMark, ServerMarks, UnusualServerFinding,
+};
 
 /// 2020-01-01, in seconds since 1970: browsers dropped TLS 1.0 in that year.
 const FIRST_OLD_VERSION_SECS: i64 = 1_577_836_800;
@@ -51,7 +51,7 @@ struct Pair {
 impl Pair {
     fn heap_bytes(&self) -> usize {
         let Some(names) = &self.certificate else { return 0 };
-        let packets = MAX_NOTICE_PACKETS.saturating_mul(size_of::<u64>());
+        let packets = MAX_FINDING_PACKETS.saturating_mul(size_of::<u64>());
         names.subject.len().saturating_add(names.issuer.len()).saturating_add(packets)
     }
 }
@@ -60,7 +60,7 @@ impl Servers {
     pub(super) fn new() -> Self {
         let browsers = IdleLimits {
             max_entries: MAX_BROWSER_CLIENTS,
-            idle_timeout: Duration::from_secs(NOTICE_IDLE_SECS),
+            idle_timeout: Duration::from_secs(FINDING_IDLE_SECS),
             max_buffered_bytes: usize::MAX,
         };
         Self {
@@ -117,7 +117,7 @@ impl Servers {
         };
         if let Some((_, pair)) = self.pairs.touch_or_insert(key, now, is_proven, new) {
             pair.connections = pair.connections.saturating_add(1);
-            if pair.packets.len() < MAX_NOTICE_PACKETS {
+            if pair.packets.len() < MAX_FINDING_PACKETS {
                 pair.packets.push(event.packet_number);
             }
         }
@@ -133,8 +133,8 @@ impl Servers {
             }
             // A forged handshake does not hide a later one.
             if let Some(is_update) = self.c2.note(key, seen) {
-                let found = C2CertificateNotice { server: key.1, program, certificate: names.clone() };
-                let kind = TrafficNoticeKind::C2Certificate(found);
+                let found = C2CertificateFinding { server: key.1, program, certificate: names.clone() };
+                let kind = FindingKind::C2Certificate(found);
                 let mut event = seen.event_of(kind, vec![event.packet_number]);
                 event.kind.is_update = is_update;
                 report(event);
@@ -183,7 +183,7 @@ impl Servers {
         }
         let Pair { connections, first_seen, .. } = *pair;
         let certificate = pair.certificate.clone();
-        let found = UnusualServerNotice { server, marks, certificate, connections, first_seen };
+        let found = UnusualServerFinding { server, marks, certificate, connections, first_seen };
         let before = pair.reported;
         let (was_strong, was_proven) = before.unwrap_or_default();
         let now_reported = Some((was_strong || found.is_strong(), was_proven || is_proven));
@@ -192,7 +192,7 @@ impl Servers {
         }
         pair.reported = now_reported;
         let is_update = before.is_some();
-        let mut event = seen.event_of(TrafficNoticeKind::UnusualServer(found), pair.packets.clone());
+        let mut event = seen.event_of(FindingKind::UnusualServer(found), pair.packets.clone());
         event.kind.is_update = is_update;
         report(event);
     }

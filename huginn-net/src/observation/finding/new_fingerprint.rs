@@ -13,7 +13,7 @@ use super::BaselineType;
 /// 2024-01-01T00:00:00.000000Z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NewFingerprintNotice {
+pub struct NewFingerprintFinding {
     /// The type of the value.
     pub kind: BaselineType,
     /// The value.
@@ -26,7 +26,7 @@ pub struct NewFingerprintNotice {
     pub baseline: Arc<str>,
 }
 
-impl Display for NewFingerprintNotice {
+impl Display for NewFingerprintFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, value, known, since, baseline } = self;
         match value.split_once(' ') {

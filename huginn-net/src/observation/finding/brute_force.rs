@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use huginn_net_core::{Amount, Timestamp};
 
 use super::millis_between;
-use crate::finding::span::TimeSpan;
+use crate::observation::span::TimeSpan;
 
 /// Failed SSH logins of a client at one server.
 ///
 /// [`Display`] is a sentence: `24 SSH logins at 192.0.2.7:22 fail in 58 s, and one succeeds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BruteForceNotice {
+pub struct BruteForceFinding {
     /// The server.
     pub server: SocketAddr,
     /// Number of connections whose login failed. Each may have tried several passwords.
@@ -26,14 +26,14 @@ pub struct BruteForceNotice {
     pub has_login: bool,
 }
 
-impl BruteForceNotice {
+impl BruteForceFinding {
     /// Time from the first failed login to the last one, in seconds.
     pub fn duration(&self) -> f64 {
         millis_between(self.first_seen, self.last_seen) as f64 / 1e3
     }
 }
 
-impl Display for BruteForceNotice {
+impl Display for BruteForceFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { server, attempts, first_seen, last_seen, has_login } = self;
         let span = TimeSpan::between(*first_seen, *last_seen);

@@ -8,14 +8,14 @@ use huginn_net_core::{Amount, Joined, Timestamp};
 use huginn_net_db::Label;
 
 use super::millis_between;
-use crate::finding::span::TimeSpan;
+use crate::observation::span::TimeSpan;
 
 /// Connections that a client tried to ports of a host or to hosts on a port.
 ///
 /// [`Display`] is a sentence: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 accept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ScanNotice {
+pub struct ScanFinding {
     /// What was scanned.
     pub target: ScanTarget,
     /// The segments that the client sends.
@@ -82,7 +82,7 @@ pub enum ScanRemark {
     NoData,
 }
 
-impl ScanNotice {
+impl ScanFinding {
     /// Time from the first segment to the last one, in seconds.
     pub fn duration(&self) -> f64 {
         millis_between(self.first_seen, self.last_seen) as f64 / 1e3
@@ -112,7 +112,7 @@ impl ScanSegments {
     }
 }
 
-impl Display for ScanNotice {
+impl Display for ScanFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, targets, first_seen, last_seen, tool, by_tool, .. } = self;
         let more = if self.has_more { "more than " } else { "" };

@@ -1,8 +1,8 @@
 //! Findings: the results that the analyzer reports to a sink.
 
 mod connection;
+pub(crate) mod finding;
 mod history;
-pub(crate) mod notice;
 mod reasons;
 pub(crate) mod span;
 mod tool;
@@ -31,15 +31,15 @@ use crate::header_text::is_product_list;
 use crate::scope::Scope;
 
 pub use self::connection::{Connection, Traffic};
-pub use self::history::TcpHistory;
-pub use self::notice::{
-    BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice, C2CertificateNotice,
-    CertificateNames, ContradictionNotice, ImitationNotice, NewFingerprintNotice, ScanNotice, ScanRemark,
-    ScanSegments, ScanTarget, ServerMark, ServerMarks, TrafficNotice, TrafficNoticeKind, UnusualServerNotice,
+pub use self::finding::{
+    BaselineType, BeaconFinding, BeaconService, BeaconTarget, BruteForceFinding, C2CertificateFinding,
+    CertificateNames, ContradictionFinding, Finding, FindingKind, ImitationFinding, NewFingerprintFinding,
+    ScanFinding, ScanRemark, ScanSegments, ScanTarget, ServerMark, ServerMarks, UnusualServerFinding,
 };
+pub use self::history::TcpHistory;
 pub(crate) use self::reasons::REASON_NAMES;
 pub use self::reasons::Reasons;
-pub use self::tool::ToolFinding;
+pub use self::tool::ToolObservation;
 pub(crate) use self::verdict::StaticText;
 pub use self::watched::{IndicatorType, ListEntry, Match};
 pub use crate::text_limit::TextLimit;
@@ -48,75 +48,75 @@ pub use crate::text_limit::TextLimit;
 const FIRST_TLS_SECS: i64 = 788_918_400;
 
 /// A finding with its flow and its time stamp.
-pub type Event = huginn_net_core::Event<Finding>;
+pub type Event = huginn_net_core::Event<Observation>;
 
 // A larger value is moved by a call of `memcpy`.
-const _: () = assert!(size_of::<Finding>() <= 128);
+const _: () = assert!(size_of::<Observation>() <= 128);
 
 /// A result of the analysis. The large ones are boxed: findings are moved often, and most are small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finding {
+pub enum Observation {
     /// The TCP signature of a SYN (client) or SYN+ACK (server), matched against the operating systems of the database.
-    Tcp(TcpFinding),
+    Tcp(TcpObservation),
     /// An HTTP request and its match against the known clients.
-    HttpRequest(Box<HttpRequestFinding>),
+    HttpRequest(Box<HttpRequestObservation>),
     /// An HTTP response and its match against the known servers.
-    HttpResponse(Box<HttpResponseFinding>),
+    HttpResponse(Box<HttpResponseObservation>),
     /// The identification string of an SSH client, and its HASSH.
-    SshClient(SshClientFinding),
+    SshClient(SshClientObservation),
     /// The identification string of an SSH server, and its HASSHServer.
-    SshServer(SshServerFinding),
+    SshServer(SshServerObservation),
     /// The algorithms that SSH client and server agree on.
-    SshHandshake(Box<SshHandshakeFinding>),
+    SshHandshake(Box<SshHandshakeObservation>),
     /// The fingerprints of a ClientHello, over TCP, QUIC or DTLS.
-    TlsClient(Box<TlsClientFinding>),
+    TlsClient(Box<TlsClientObservation>),
     /// The fingerprints of a ServerHello.
-    TlsServer(TlsServerFinding),
+    TlsServer(TlsServerObservation),
     /// The end of a TLS handshake over TCP, or of DTLS; only with [`Configure::handshakes`](crate::Configure::handshakes).
-    TlsHandshake(Box<TlsHandshakeFinding>),
+    TlsHandshake(Box<TlsHandshakeObservation>),
     /// The certificates of a side of a handshake over TCP up to TLS 1.2, or of DTLS up to 1.2; only with
     /// [`Configure::handshakes`](crate::Configure::handshakes).
-    TlsCertificates(Box<TlsCertificatesFinding>),
+    TlsCertificates(Box<TlsCertificatesObservation>),
     /// The uptime of a host, from its TCP timestamps.
-    Uptime(UptimeFinding),
+    Uptime(UptimeObservation),
     /// A change of the fingerprint of a host: another host may have its address now, it may have moved, or its headers may be forged.
-    HostChange(ChangeFinding),
+    HostChange(ChangeObservation),
     /// Several hosts share an address, for example behind NAT, a proxy or a load balancer.
-    IpSharing(ChangeFinding),
+    IpSharing(ChangeObservation),
     /// A request in cleartext whose headers, HTTP/2 settings or system are not those of the browser that it claims. The
     /// [outcome](Consistency::outcome) is proxy, unexplained or imitation. One for each connection, and another one for a
     /// later outcome in this order.
     Mismatch(Consistency),
     /// The client sent different contents for the same bytes of a stream. The events of the second content name the same
     /// reason.
-    Conflict(ConflictFinding),
+    Conflict(ConflictObservation),
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
-    Tool(Box<ToolFinding>),
+    Tool(Box<ToolObservation>),
     /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation, only with
     /// [`Configure::notices`](crate::Configure::notices); or what a baseline lacks, only with
     /// [`Configure::baseline`](crate::Configure::baseline).
-    Notice(Box<TrafficNotice>),
+    Finding(Box<Finding>),
     /// A connection that ended; only with [`Configure::connections`](crate::Configure::connections).
     Connection(Box<Connection>),
     /// A value of the event before it that a list watches; only with [`Configure::watch_lists`](crate::Configure::watch_lists).
     Match(Box<Match>),
 }
 
-impl Finding {
+impl Observation {
     /// The length limit of the texts that an event with this finding reports. The finding itself has all of them.
     pub fn text_limit(&self) -> TextLimit {
         match self {
-            Self::HttpRequest(finding) => finding.verdict.text_limit,
-            Self::HttpResponse(finding) => finding.verdict.text_limit,
-            Self::TlsClient(finding) => finding.clients.text_limit,
-            Self::TlsServer(finding) => finding.clients.text_limit,
-            Self::TlsHandshake(finding) => finding.text_limit,
-            Self::TlsCertificates(finding) => finding.text_limit,
-            Self::SshClient(finding) => finding.clients.text_limit,
-            Self::SshServer(finding) => finding.clients.text_limit,
-            Self::SshHandshake(finding) => finding.text_limit,
-            Self::Match(finding) => finding.text_limit,
+            Self::HttpRequest(observation) => observation.verdict.text_limit,
+            Self::HttpResponse(observation) => observation.verdict.text_limit,
+            Self::TlsClient(observation) => observation.clients.text_limit,
+            Self::TlsServer(observation) => observation.clients.text_limit,
+            Self::TlsHandshake(observation) => observation.text_limit,
+            Self::TlsCertificates(observation) => observation.text_limit,
+            Self::SshClient(observation) => observation.clients.text_limit,
+            Self::SshServer(observation) => observation.clients.text_limit,
+            Self::SshHandshake(observation) => observation.text_limit,
+            Self::Match(observation) => observation.text_limit,
             // Other kinds have no long texts.
             _ => TextLimit::NONE,
         }
@@ -126,11 +126,11 @@ impl Finding {
     /// lists, and for other findings than those of TLS hellos, SSH peers and HTTP requests.
     pub fn listed(&self) -> Option<&[ListEntry]> {
         match self {
-            Self::HttpRequest(finding) => finding.clients.listed(),
-            Self::TlsClient(finding) => finding.clients.listed(),
-            Self::TlsServer(finding) => finding.clients.listed(),
-            Self::SshClient(finding) => finding.clients.listed(),
-            Self::SshServer(finding) => finding.clients.listed(),
+            Self::HttpRequest(observation) => observation.clients.listed(),
+            Self::TlsClient(observation) => observation.clients.listed(),
+            Self::TlsServer(observation) => observation.clients.listed(),
+            Self::SshClient(observation) => observation.clients.listed(),
+            Self::SshServer(observation) => observation.clients.listed(),
             _ => None,
         }
     }
@@ -138,11 +138,11 @@ impl Finding {
     /// Sets the entries of watch lists.
     pub(crate) fn set_listed(&mut self, entries: &[ListEntry]) {
         let clients = match self {
-            Self::HttpRequest(finding) => &mut finding.clients,
-            Self::TlsClient(finding) => &mut finding.clients,
-            Self::TlsServer(finding) => &mut finding.clients,
-            Self::SshClient(finding) => &mut finding.clients,
-            Self::SshServer(finding) => &mut finding.clients,
+            Self::HttpRequest(observation) => &mut observation.clients,
+            Self::TlsClient(observation) => &mut observation.clients,
+            Self::TlsServer(observation) => &mut observation.clients,
+            Self::SshClient(observation) => &mut observation.clients,
+            Self::SshServer(observation) => &mut observation.clients,
             _ => return,
         };
         clients.listed = Some(entries.into());
@@ -152,7 +152,7 @@ impl Finding {
 /// A TCP/IP signature and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TcpFinding {
+pub struct TcpObservation {
     /// The observed signature; its [`handshake`](TcpSignature::handshake) distinguishes SYN and SYN+ACK.
     pub signature: TcpSignature,
     /// The matching database entry, if any.
@@ -164,10 +164,10 @@ pub struct TcpFinding {
     /// Whether the packet is a probe of p0f's tool `p0f-sendsyn`, or the answer to one.
     pub sendsyn: bool,
     /// The MTU and the link type of the sender; absent for tools, whose MSS describes no link.
-    pub link: Option<MtuFinding>,
+    pub link: Option<MtuObservation>,
 }
 
-impl TcpFinding {
+impl TcpObservation {
     /// Creates a finding from a signature and its match.
     pub fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
         let distance = matched.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
@@ -190,7 +190,7 @@ impl TcpFinding {
 /// A maximum transmission unit (MTU) and its link type in the database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct MtuFinding {
+pub struct MtuObservation {
     /// Size of the largest IP packet that the sender accepts, in bytes.
     pub mtu: Mtu,
     /// The link type with this MTU, if the database has one.
@@ -198,7 +198,7 @@ pub struct MtuFinding {
     pub link: Option<Arc<str>>,
 }
 
-impl MtuFinding {
+impl MtuObservation {
     /// Whether the MTU has several common causes: the database joins them with "or".
     pub fn has_several_causes(&self) -> bool {
         self.link.as_deref().is_some_and(|link| link.contains(" or "))
@@ -207,7 +207,7 @@ impl MtuFinding {
 
 /// Writes link and MTU: `Ethernet 1500`, `MTU 1234`, or all common causes: `MTU 1420: WireGuard, mobile network or clamped
 /// MSS`.
-impl Display for MtuFinding {
+impl Display for MtuObservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { mtu, link } = self;
         match link {
@@ -221,7 +221,7 @@ impl Display for MtuFinding {
 /// Two contents for the same bytes of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ConflictFinding {
+pub struct ConflictObservation {
     /// What distinguishes the packets of the two contents.
     pub conflict: Conflict,
     /// Numbers of the packets with the two contents, as far as they are known.
@@ -230,7 +230,7 @@ pub struct ConflictFinding {
     pub is_proven: bool,
 }
 
-impl ConflictFinding {
+impl ConflictObservation {
     pub(crate) fn new(conflict: Conflict, other_packet: Option<u64>) -> Self {
         Self { conflict, packets: other_packet.into_iter().collect(), is_proven: false }
     }
@@ -248,7 +248,7 @@ impl ConflictFinding {
 /// The uptime of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct UptimeFinding {
+pub struct UptimeObservation {
     /// The uptime, with the clock that shows it.
     pub uptime: Uptime,
 }
@@ -256,7 +256,7 @@ pub struct UptimeFinding {
 /// Evidence that another host has the address, or that several hosts share it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum ChangeFinding {
+pub enum ChangeObservation {
     /// Handshakes of the address name two systems exactly.
     Systems {
         /// The system before.
@@ -273,7 +273,7 @@ pub enum ChangeFinding {
     },
 }
 
-impl ChangeFinding {
+impl ChangeObservation {
     /// A change in words: `Windows now, Linux before`.
     pub fn change_in_words(&self) -> String {
         match self {
@@ -323,7 +323,7 @@ impl Clients {
 /// A TLS client, and the database of clients that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TlsClientFinding {
+pub struct TlsClientObservation {
     /// The ClientHello.
     pub client: TlsClient,
     /// Whether it was sent through an encrypted connection, and read with a logged secret.
@@ -344,7 +344,7 @@ impl PartialEq for NamedOnce {
 
 impl Eq for NamedOnce {}
 
-impl TlsClientFinding {
+impl TlsClientObservation {
     pub(crate) fn new(client: TlsClient, decrypted: bool, clients: &Clients) -> Self {
         Self { client, decrypted, clients: clients.clone(), software: NamedOnce::default() }
     }
@@ -359,7 +359,7 @@ impl TlsClientFinding {
 /// A TLS server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TlsServerFinding {
+pub struct TlsServerObservation {
     /// The ServerHello.
     pub server: TlsServer,
     /// Whether it was sent through an encrypted connection, and read with a logged secret.
@@ -367,7 +367,7 @@ pub struct TlsServerFinding {
     pub(crate) clients: Clients,
 }
 
-impl TlsServerFinding {
+impl TlsServerObservation {
     pub(crate) fn new(server: TlsServer, decrypted: bool, clients: &Clients) -> Self {
         Self { server, decrypted, clients: clients.clone() }
     }
@@ -376,7 +376,7 @@ impl TlsServerFinding {
 /// The end of a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TlsHandshakeFinding {
+pub struct TlsHandshakeObservation {
     /// What its records show.
     pub handshake: TlsHandshake,
     /// Whether a part of it was sent encrypted, and read with a logged secret.
@@ -384,7 +384,7 @@ pub struct TlsHandshakeFinding {
     pub(crate) text_limit: TextLimit,
 }
 
-impl TlsHandshakeFinding {
+impl TlsHandshakeObservation {
     /// Whether the server asks for a certificate of the client. `None` if that is encrypted, as in TLS 1.3, and was not decrypted,
     /// or if an alert ended the handshake before the last message of the server.
     pub fn requests_certificate(&self) -> Option<bool> {
@@ -413,7 +413,7 @@ impl TlsHandshakeFinding {
 /// The certificates of a side of a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TlsCertificatesFinding {
+pub struct TlsCertificatesObservation {
     /// The certificates, that of the sender first.
     pub certificates: TlsCertificates,
     /// Whether they were sent encrypted, and read with a logged secret.
@@ -421,7 +421,7 @@ pub struct TlsCertificatesFinding {
     pub(crate) text_limit: TextLimit,
 }
 
-impl TlsCertificatesFinding {
+impl TlsCertificatesObservation {
     /// Whether the first certificate of a server is for the server name that the client asked for, see
     /// [`Certificate::matches_name`](huginn_net_tls::Certificate::matches_name). `None` for a client, without a name in the
     /// ClientHello, and if the certificate cannot be read.
@@ -441,13 +441,13 @@ impl TlsCertificatesFinding {
 /// An SSH server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SshServerFinding {
+pub struct SshServerObservation {
     /// The identification string and the algorithms.
     pub peer: SshPeer,
     pub(crate) clients: Clients,
 }
 
-impl SshServerFinding {
+impl SshServerObservation {
     pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
         Self { peer, clients: clients.clone() }
     }
@@ -456,13 +456,13 @@ impl SshServerFinding {
 /// The algorithms that the sides of an SSH connection agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SshHandshakeFinding {
+pub struct SshHandshakeObservation {
     /// The algorithms.
     pub negotiation: Negotiation<'static>,
     text_limit: TextLimit,
 }
 
-impl SshHandshakeFinding {
+impl SshHandshakeObservation {
     pub(crate) fn new(negotiation: Negotiation<'static>, clients: &Clients) -> Self {
         Self { negotiation, text_limit: clients.text_limit }
     }
@@ -471,13 +471,13 @@ impl SshHandshakeFinding {
 /// An SSH client, and the database of clients that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SshClientFinding {
+pub struct SshClientObservation {
     /// The identification string and the algorithms.
     pub peer: SshPeer,
     pub(crate) clients: Clients,
 }
 
-impl SshClientFinding {
+impl SshClientObservation {
     pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
         Self { peer, clients: clients.clone() }
     }
@@ -491,7 +491,7 @@ impl SshClientFinding {
 /// An HTTP request and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HttpRequestFinding {
+pub struct HttpRequestObservation {
     /// The request head.
     pub request: Request,
     /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2 and HTTP/3.
@@ -512,7 +512,7 @@ pub struct HttpRequestFinding {
 /// An HTTP response and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HttpResponseFinding {
+pub struct HttpResponseObservation {
     /// The response head.
     pub response: Response,
     /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2.

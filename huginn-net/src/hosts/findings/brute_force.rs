@@ -8,9 +8,9 @@ use huginn_net_core::{Event, FlowId, IdleLimits, Side, Timestamp};
 
 use super::by_proof::ByProof;
 use super::{ClientKey, Report, Seen};
-use crate::finding::{BruteForceNotice, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::SshLogin;
-use crate::limits::{MAX_NOTICE_PACKETS, MIN_SCAN_GROWTH_PERCENT};
+use crate::limits::{MAX_FINDING_PACKETS, MIN_SCAN_GROWTH_PERCENT};
+use crate::observation::{BruteForceFinding, Finding, FindingKind};
 
 /// Failed logins of a client at one server that are an attack, and the time in which they count, in nanoseconds: a person, or a job with
 /// an old key, tries a few times a minute.
@@ -54,7 +54,7 @@ struct FailedLogin {
 
 #[derive(Debug)]
 struct Attack {
-    notice: BruteForceNotice,
+    finding: BruteForceFinding,
     packets: Vec<u64>,
     /// Number of failed logins whose handshakes show that the client has its address.
     proven: u32,
@@ -90,8 +90,8 @@ impl BruteForces {
         if !login.is_failed {
             // Others have no failed logins.
             let attack = self.pairs.touch_mut(&key, now).and_then(|(_, logins)| logins.found.as_mut());
-            if let Some(attack) = attack.filter(|attack| !attack.notice.has_login) {
-                attack.notice.has_login = true;
+            if let Some(attack) = attack.filter(|attack| !attack.finding.has_login) {
+                attack.finding.has_login = true;
                 attack.flow = event.flow.clone();
                 report(attack.report(event.ts, event.packet_number));
             }
@@ -101,7 +101,7 @@ impl BruteForces {
         let Some((_, logins)) = self.pairs.touch_or_insert(key, now, is_proven, new) else { return };
         if let Some(attack) = &mut logins.found {
             attack.add(seen);
-            if attack.notice.attempts >= attack.reported.saturating_mul(10) {
+            if attack.finding.attempts >= attack.reported.saturating_mul(10) {
                 report(attack.report(event.ts, event.packet_number));
             } else if !attack.is_growing && attack.has_grown() {
                 attack.is_growing = true;
@@ -120,7 +120,7 @@ impl BruteForces {
         let window = std::mem::take(window);
         let Some(FailedLogin { ts: first_seen, .. }) = window.front().copied() else { return };
         let proven = window.iter().filter(|login| login.is_proven).count();
-        let notice = BruteForceNotice {
+        let finding = BruteForceFinding {
             server: event.flow.server,
             attempts: u32::try_from(window.len()).unwrap_or(u32::MAX),
             first_seen,
@@ -128,8 +128,8 @@ impl BruteForces {
             has_login: false,
         };
         let attack = logins.found.insert(Attack {
-            notice,
-            packets: window.iter().take(MAX_NOTICE_PACKETS).map(|login| login.packet_number).collect(),
+            finding,
+            packets: window.iter().take(MAX_FINDING_PACKETS).map(|login| login.packet_number).collect(),
             proven: u32::try_from(proven).unwrap_or(u32::MAX),
             at,
             packet_number: event.packet_number,
@@ -161,7 +161,7 @@ impl BruteForces {
             if attack.at <= last {
                 attack.is_growing = false;
                 if attack.has_grown() {
-                    report(attack.report(attack.notice.last_seen, attack.packet_number));
+                    report(attack.report(attack.finding.last_seen, attack.packet_number));
                 }
             }
             attack.is_growing
@@ -171,24 +171,24 @@ impl BruteForces {
 
 impl Attack {
     fn add(&mut self, seen: &Seen<'_>) {
-        self.notice.attempts = self.notice.attempts.saturating_add(1);
-        self.notice.last_seen = seen.event.ts;
+        self.finding.attempts = self.finding.attempts.saturating_add(1);
+        self.finding.last_seen = seen.event.ts;
         (self.at, self.packet_number) = (seen.now.as_nanos(), seen.event.packet_number);
         self.flow = seen.event.flow.clone();
         self.proven = self.proven.saturating_add(seen.is_proven.into());
     }
 
     fn has_grown(&self) -> bool {
-        let grown = u64::from(self.notice.attempts).saturating_mul(100);
+        let grown = u64::from(self.finding.attempts).saturating_mul(100);
         grown >= u64::from(self.reported).saturating_mul(MIN_SCAN_GROWTH_PERCENT as u64)
     }
 
     /// The event of the attack as it is.
-    fn report(&mut self, ts: Timestamp, packet_number: u64) -> Event<TrafficNotice> {
-        let mut notice = TrafficNotice::new(TrafficNoticeKind::BruteForce(self.notice), self.packets.clone());
-        notice.is_proven = self.proven >= MIN_PROVEN_LOGINS;
-        notice.is_update = self.reported > 0;
-        self.reported = self.notice.attempts;
-        Event::new(ts, packet_number, self.flow.clone(), Side::Client, notice)
+    fn report(&mut self, ts: Timestamp, packet_number: u64) -> Event<Finding> {
+        let mut finding = Finding::new(FindingKind::BruteForce(self.finding), self.packets.clone());
+        finding.is_proven = self.proven >= MIN_PROVEN_LOGINS;
+        finding.is_update = self.reported > 0;
+        self.reported = self.finding.attempts;
+        Event::new(ts, packet_number, self.flow.clone(), Side::Client, finding)
     }
 }

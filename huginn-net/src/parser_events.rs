@@ -15,14 +15,14 @@ use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Reque
 use huginn_net_ssh::SshEvent;
 use huginn_net_tls::{TlsEvent, Version};
 
-use crate::finding::{
-    Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
-    SshHandshakeFinding, SshServerFinding, TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding,
-    TlsServerFinding,
-};
 use crate::hosts::{
-    self, CertificateFacts, FlowOutput, HttpUpdate, NoticeSettings, RequestFacts, ServerFacts, TlsUpdate,
+    self, CertificateFacts, FindingSettings, FlowOutput, HttpUpdate, RequestFacts, ServerFacts, TlsUpdate,
     Update,
+};
+use crate::observation::{
+    Clients, HttpRequestObservation, HttpResponseObservation, HttpVerdict, Observation, SshClientObservation,
+    SshHandshakeObservation, SshServerObservation, TlsCertificatesObservation, TlsClientObservation,
+    TlsHandshakeObservation, TlsServerObservation,
 };
 use crate::scope::Scope;
 
@@ -54,32 +54,32 @@ impl HandshakeSystems {
 
 /// Converts an SSH event to a finding.
 pub(crate) fn on_ssh(clients: &Clients, side: Side, event: SshEvent, emit: &mut dyn FnMut(Side, FlowOutput)) {
-    let finding = match event {
-        SshEvent::Client(client) => Finding::SshClient(SshClientFinding::new(client, clients)),
-        SshEvent::Server(server) => Finding::SshServer(SshServerFinding::new(server, clients)),
+    let observation = match event {
+        SshEvent::Client(client) => Observation::SshClient(SshClientObservation::new(client, clients)),
+        SshEvent::Server(server) => Observation::SshServer(SshServerObservation::new(server, clients)),
         SshEvent::Handshake(negotiation) => {
-            Finding::SshHandshake(Box::new(SshHandshakeFinding::new(*negotiation, clients)))
+            Observation::SshHandshake(Box::new(SshHandshakeObservation::new(*negotiation, clients)))
         }
         _ => return,
     };
-    emit(side, Route::Report(finding));
+    emit(side, Route::Report(observation));
 }
 
 /// Which findings and host updates are made, and from which databases.
 #[derive(Clone, Debug)]
-pub(crate) struct FindingSettings {
+pub(crate) struct ParserSettings {
     pub(crate) database: Arc<Database>,
     pub(crate) clients: Clients,
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
-    pub(crate) notices: Option<NoticeSettings>,
+    pub(crate) findings: Option<FindingSettings>,
     /// Whether the ends of handshakes, and certificates, are reported.
     pub(crate) handshakes: bool,
 }
 
 /// Converts the events of one connection's parsers to findings and host updates.
-pub(crate) struct ParserFindings<'a> {
-    pub(crate) settings: &'a FindingSettings,
+pub(crate) struct ParserEvents<'a> {
+    pub(crate) settings: &'a ParserSettings,
     pub(crate) systems: &'a HandshakeSystems,
     /// The outcome of the last reported mismatch of the connection.
     pub(crate) mismatch: &'a Cell<Option<Outcome>>,
@@ -87,7 +87,7 @@ pub(crate) struct ParserFindings<'a> {
     pub(crate) is_nameless: &'a Cell<bool>,
 }
 
-impl ParserFindings<'_> {
+impl ParserEvents<'_> {
     /// Converts an HTTP event; `decrypted` if the connection is encrypted.
     pub(crate) fn on_http(
         &self,
@@ -131,9 +131,9 @@ impl ParserFindings<'_> {
             update =
                 update.for_profile(&verdict, language, name_of(&event), self.systems.firm(side).cloned());
         }
-        let has_notices = self.settings.notices.is_some() && scope == Scope::Full;
+        let has_findings = self.settings.findings.is_some() && scope == Scope::Full;
         let mut mismatch = None;
-        let finding = match event {
+        let observation = match event {
             HttpEvent::Request(HttpRequest { request, exchange, akamai, http3, .. }) => {
                 let software = akamai
                     .as_ref()
@@ -143,14 +143,14 @@ impl ParserFindings<'_> {
                 }
                 let imitation = mismatch.as_ref().filter(|found| found.outcome == Outcome::Imitation);
                 update.is_imitation = imitation.is_some();
-                if has_notices {
+                if has_findings {
                     let contact =
                         RequestFacts::from_request(&request, &verdict, software.as_ref(), imitation);
-                    update = update.for_notices(contact, &verdict, self.systems.firm(side).cloned());
+                    update = update.for_findings(contact, &verdict, self.systems.firm(side).cloned());
                 }
                 let of_http3 = || self.settings.clients.get().match_http3_hash(http3.as_ref()?.hash());
                 let software = software.or_else(of_http3);
-                let found = HttpRequestFinding {
+                let found = HttpRequestObservation {
                     request,
                     exchange,
                     decrypted,
@@ -160,10 +160,10 @@ impl ParserFindings<'_> {
                     verdict,
                     clients: self.settings.clients.clone(),
                 };
-                Finding::HttpRequest(Box::new(found))
+                Observation::HttpRequest(Box::new(found))
             }
             HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
-                Finding::HttpResponse(Box::new(HttpResponseFinding {
+                Observation::HttpResponse(Box::new(HttpResponseObservation {
                     response,
                     exchange,
                     decrypted,
@@ -172,14 +172,14 @@ impl ParserFindings<'_> {
             }
             _ => return,
         };
-        emit(side, Route::Report(finding));
+        emit(side, Route::Report(observation));
         if let Some(mismatch) = mismatch
             && self.mismatch.get() < Some(mismatch.outcome)
         {
             self.mismatch.set(Some(mismatch.outcome));
-            emit(side, Route::Report(Finding::Mismatch(mismatch)));
+            emit(side, Route::Report(Observation::Mismatch(mismatch)));
         }
-        if self.settings.profiles || has_notices || scope == Scope::P0f {
+        if self.settings.profiles || has_findings || scope == Scope::P0f {
             emit(side, Route::Update(Update::Http(Box::new(update)).into()));
         }
     }
@@ -216,7 +216,7 @@ impl ParserFindings<'_> {
     }
 
     fn verdict(&self, signature: HttpSignature, check: Option<ConnectivityCheck>) -> HttpVerdict {
-        let FindingSettings { database, clients, scope, .. } = self.settings;
+        let ParserSettings { database, clients, scope, .. } = self.settings;
         let sender = match signature.role() {
             Role::Request => Side::Client,
             Role::Response => Side::Server,
@@ -247,48 +247,49 @@ impl ParserFindings<'_> {
         decrypted: bool,
         emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
-        let has_notices = self.settings.notices.is_some() && self.settings.scope == Scope::Full;
-        if has_notices && let Some(facts) = self.server_facts(side, &event) {
+        let has_findings = self.settings.findings.is_some() && self.settings.scope == Scope::Full;
+        if has_findings && let Some(facts) = self.server_facts(side, &event) {
             emit(side, Route::Update(Update::Server(Box::new(facts)).into()));
         }
-        let (update, finding) = match event {
+        let (update, observation) = match event {
             TlsEvent::Handshake(_) | TlsEvent::Certificates(_) if !self.settings.handshakes => return,
             TlsEvent::Client(client) => {
-                let finding = Box::new(TlsClientFinding::new(client, decrypted, &self.settings.clients));
-                if has_notices {
-                    let facts = RequestFacts::from_hello(&finding);
+                let observation =
+                    Box::new(TlsClientObservation::new(client, decrypted, &self.settings.clients));
+                if has_findings {
+                    let facts = RequestFacts::from_hello(&observation);
                     self.is_nameless.set(facts.is_nameless);
                     emit(side, Route::Update(Update::Request(Box::new(facts)).into()));
                 }
                 let tcp = || self.systems.firm(Side::Client).cloned();
                 let update =
-                    self.settings.profiles.then(|| Update::TlsClient(TlsUpdate::new(&finding, tcp())));
-                (update, Finding::TlsClient(finding))
+                    self.settings.profiles.then(|| Update::TlsClient(TlsUpdate::new(&observation, tcp())));
+                (update, Observation::TlsClient(observation))
             }
             TlsEvent::Server(server) => (
                 self.settings.profiles.then_some(Update::TlsServer),
-                Finding::TlsServer(TlsServerFinding::new(server, decrypted, &self.settings.clients)),
+                Observation::TlsServer(TlsServerObservation::new(server, decrypted, &self.settings.clients)),
             ),
             TlsEvent::Handshake(found) => {
                 let (handshake, text_limit) = (*found, self.settings.clients.text_limit);
                 let decrypted = decrypted || handshake.decrypted;
-                let finding = TlsHandshakeFinding { handshake, decrypted, text_limit };
-                (None, Finding::TlsHandshake(Box::new(finding)))
+                let observation = TlsHandshakeObservation { handshake, decrypted, text_limit };
+                (None, Observation::TlsHandshake(Box::new(observation)))
             }
             TlsEvent::Certificates(certificates) => {
                 let text_limit = self.settings.clients.text_limit;
                 let decrypted = decrypted || certificates.decrypted;
-                let finding = TlsCertificatesFinding { certificates, decrypted, text_limit };
-                (None, Finding::TlsCertificates(Box::new(finding)))
+                let observation = TlsCertificatesObservation { certificates, decrypted, text_limit };
+                (None, Observation::TlsCertificates(Box::new(observation)))
             }
             _ => return,
         };
-        emit(side, Route::Report(finding));
+        emit(side, Route::Report(observation));
         update.into_iter().for_each(|update| emit(side, Route::Update(update.into())));
     }
 }
 
-impl ParserFindings<'_> {
+impl ParserEvents<'_> {
     /// What an event says of a server without a name, or with the certificate of a C2 program.
     fn server_facts(&self, side: Side, event: &TlsEvent) -> Option<ServerFacts> {
         let is_nameless = self.is_nameless.get();

@@ -1,6 +1,6 @@
 //! Services that contact their servers at regular intervals, by port and by name.
 
-use crate::finding::BeaconService;
+use crate::observation::BeaconService;
 
 /// Ports whose service clients poll, by the registry of IANA. Those of HTTP and TLS say nothing.
 const PORTS: &str = include_str!("service/ports.txt");

@@ -28,10 +28,10 @@ use self::once::Once;
 use self::scan::Scans;
 use self::servers::Servers;
 use super::{HostUpdate, Progress, TcpUpdate, Update};
-use crate::Finding;
+use crate::Observation;
 use crate::alert::AlertKind;
-use crate::finding::{TrafficNotice, TrafficNoticeKind};
-use crate::limits::{BEACON_CONTACTS, NOTICE_IDLE_SECS};
+use crate::limits::{BEACON_CONTACTS, FINDING_IDLE_SECS};
+use crate::observation::{Finding, FindingKind};
 
 /// Ports of a host that make a scan: more than any client uses of one server in a minute, except for a scanner, or one that
 /// transfers files by FTP, whose ports answer.
@@ -45,7 +45,7 @@ const MAX_BEACON_CONTACTS: u32 = 1000;
 
 /// Thresholds of findings above fingerprints. docs/findings.md has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoticeSettings {
+pub struct FindingSettings {
     /// Ports of a host that make a scan (default 100).
     pub scan_ports: NonZeroU32,
     /// Hosts on a port that make a scan (default 100).
@@ -55,7 +55,7 @@ pub struct NoticeSettings {
     pub beacon_contacts: NonZeroU32,
 }
 
-impl Default for NoticeSettings {
+impl Default for FindingSettings {
     fn default() -> Self {
         Self { scan_ports: SCAN_PORTS, scan_hosts: SCAN_HOSTS, beacon_contacts: BEACON_CONTACTS }
     }
@@ -64,7 +64,7 @@ impl Default for NoticeSettings {
 /// Counters of findings above fingerprints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
-pub struct NoticeCounters {
+pub struct FindingCounters {
     /// Scans.
     pub scans: u64,
     /// Series of failed SSH logins.
@@ -109,7 +109,7 @@ struct Seen<'a> {
 }
 
 /// Takes conclusions.
-type Report<'r> = &'r mut dyn FnMut(Event<TrafficNotice>);
+type Report<'r> = &'r mut dyn FnMut(Event<Finding>);
 
 impl Seen<'_> {
     fn server(&self) -> SocketAddr {
@@ -117,15 +117,15 @@ impl Seen<'_> {
     }
 
     /// The event of a conclusion at the packet of the update.
-    fn event_of(&self, kind: TrafficNoticeKind, packets: Vec<u64>) -> Event<TrafficNotice> {
+    fn event_of(&self, kind: FindingKind, packets: Vec<u64>) -> Event<Finding> {
         let Event { ts, packet_number, flow, .. } = self.event;
-        Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice::new(kind, packets))
+        Event::new(*ts, *packet_number, flow.clone(), Side::Client, Finding::new(kind, packets))
     }
 }
 
 /// The state that leads to conclusions. Updates arrive in the order of the capture.
 #[derive(Debug)]
-pub(crate) struct Notices {
+pub(crate) struct Findings {
     /// Time of the updates, for idle timeouts.
     clock: PacketClock,
     scans: Scans,
@@ -133,29 +133,29 @@ pub(crate) struct Notices {
     beacons: Beacons,
     servers: Servers,
     once: Once,
-    counters: NoticeCounters,
-    settings: NoticeSettings,
+    counters: FindingCounters,
+    settings: FindingSettings,
 }
 
-impl Notices {
-    pub(crate) fn new(settings: &NoticeSettings) -> Self {
+impl Findings {
+    pub(crate) fn new(settings: &FindingSettings) -> Self {
         Self {
             settings: *settings,
-            clock: PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS)),
+            clock: PacketClock::new(Duration::from_secs(FINDING_IDLE_SECS)),
             scans: Scans::new(settings),
             brute_forces: BruteForces::new(),
             beacons: Beacons::new(settings.beacon_contacts.get().clamp(3, MAX_BEACON_CONTACTS)),
             servers: Servers::new(),
             once: Once::new(),
-            counters: NoticeCounters::default(),
+            counters: FindingCounters::default(),
         }
     }
 
-    pub(crate) fn counters(&self) -> NoticeCounters {
+    pub(crate) fn counters(&self) -> FindingCounters {
         let Self { scans, brute_forces, beacons, servers, .. } = self;
         let evicted = [scans.evicted(), brute_forces.evicted(), beacons.evicted(), servers.evicted()];
         let evicted = evicted.into_iter().fold(0, u64::saturating_add);
-        NoticeCounters { evicted: self.counters.evicted.saturating_add(evicted), ..self.counters }
+        FindingCounters { evicted: self.counters.evicted.saturating_add(evicted), ..self.counters }
     }
 
     /// Forgets all clients; keeps the counters.
@@ -164,21 +164,25 @@ impl Notices {
     }
 
     /// Takes an update of the host table.
-    pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut dyn FnMut(Event<Finding>)) {
-        use TrafficNoticeKind::{Beacon, BruteForce, Scan};
+    pub(crate) fn on_update(
+        &mut self,
+        update: &Event<HostUpdate>,
+        report: &mut dyn FnMut(Event<Observation>),
+    ) {
+        use FindingKind::{Beacon, BruteForce, Scan};
 
         let Self { clock, scans, brute_forces, beacons, servers, once, counters, .. } = self;
         let (now, is_proven) = (clock.tick(update.ts), update.kind.is_proven());
         let client = (update.flow.client.ip(), update.flow.tunnel_key());
         let seen = &Seen { event: update, client, now, is_proven };
         let is_beacon = Cell::new(false);
-        let mut report = |mut event: Event<TrafficNotice>| {
+        let mut report = |mut event: Event<Finding>| {
             counters.count(&event.kind);
             is_beacon.set(is_beacon.get() || matches!(event.kind.kind, Beacon(_)));
             // Conclusions from several connections have a proof of their own.
             let has_own = matches!(event.kind.kind, Scan(_) | BruteForce(_) | Beacon(_));
             event.kind.is_proven |= is_proven && !has_own;
-            report(event.map(|notice| Finding::Notice(Box::new(notice))));
+            report(event.map(|finding| Observation::Finding(Box::new(finding))));
         };
         scans.on_time(now, &mut report);
         brute_forces.on_time(now, &mut report);
@@ -222,28 +226,28 @@ impl Notices {
     }
 
     /// Reports what no later update can change.
-    pub(crate) fn on_end(&mut self, report: &mut dyn FnMut(Event<Finding>)) {
+    pub(crate) fn on_end(&mut self, report: &mut dyn FnMut(Event<Observation>)) {
         let Self { clock, scans, brute_forces, counters, .. } = self;
-        let mut report = |event: Event<TrafficNotice>| {
+        let mut report = |event: Event<Finding>| {
             counters.count(&event.kind);
-            report(event.map(|notice| Finding::Notice(Box::new(notice))));
+            report(event.map(|finding| Observation::Finding(Box::new(finding))));
         };
         scans.on_end(clock.now(), &mut report);
         brute_forces.on_end(&mut report);
     }
 }
 
-impl NoticeCounters {
-    fn count(&mut self, notice: &TrafficNotice) {
-        let counter = match notice.kind {
-            TrafficNoticeKind::Scan(_) => &mut self.scans,
-            TrafficNoticeKind::BruteForce(_) => &mut self.brute_forces,
-            TrafficNoticeKind::Beacon(_) => &mut self.beacons,
-            TrafficNoticeKind::UnusualServer(_) => &mut self.unusual_servers,
-            TrafficNoticeKind::C2Certificate(_) => &mut self.c2_certificates,
-            TrafficNoticeKind::Contradiction(_) => &mut self.contradictions,
-            TrafficNoticeKind::Imitation(_) => &mut self.imitations,
-            TrafficNoticeKind::NewFingerprint(ref found) => match found.alert() {
+impl FindingCounters {
+    fn count(&mut self, finding: &Finding) {
+        let counter = match finding.kind {
+            FindingKind::Scan(_) => &mut self.scans,
+            FindingKind::BruteForce(_) => &mut self.brute_forces,
+            FindingKind::Beacon(_) => &mut self.beacons,
+            FindingKind::UnusualServer(_) => &mut self.unusual_servers,
+            FindingKind::C2Certificate(_) => &mut self.c2_certificates,
+            FindingKind::Contradiction(_) => &mut self.contradictions,
+            FindingKind::Imitation(_) => &mut self.imitations,
+            FindingKind::NewFingerprint(ref found) => match found.alert() {
                 AlertKind::NewServer => &mut self.new_servers,
                 AlertKind::NewIssuer => &mut self.new_issuers,
                 AlertKind::NewClientOfHost => &mut self.new_clients_of_hosts,

@@ -8,9 +8,9 @@ use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::TcpSignature;
 
 use super::*;
-use crate::finding::{BeaconService, BeaconTarget, ImitationNotice, ScanTarget};
 use crate::hosts::{HttpUpdate, ProgressUpdate, RequestFacts, ServerFacts, SshLogin, StrayKind};
 use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_BROWSER_CLIENTS, MAX_SERVERS};
+use crate::observation::{BeaconService, BeaconTarget, ImitationFinding, ScanTarget};
 
 const DAY: u64 = 86_400_000;
 const START: u64 = 1_790_000_000_000;
@@ -114,23 +114,23 @@ impl Traffic {
     }
 
     /// Returns the findings, at the end of the capture, too.
-    fn findings(mut self, settings: NoticeSettings) -> Vec<Event<Finding>> {
+    fn findings(mut self, settings: FindingSettings) -> Vec<Event<Observation>> {
         self.updates.sort_by_key(|(at, _)| *at);
-        let mut notices = Notices::new(&settings);
+        let mut findings = Findings::new(&settings);
         let mut found = Vec::new();
         for (_, update) in &self.updates {
-            notices.on_update(update, &mut |event| found.push(event));
+            findings.on_update(update, &mut |event| found.push(event));
         }
-        notices.on_end(&mut |event| found.push(event));
+        findings.on_end(&mut |event| found.push(event));
         found
     }
 
     fn texts(self) -> Vec<String> {
-        let of = |event: Event<Finding>| match event.kind {
-            Finding::Notice(notice) => format!("{}: {notice}", notice.kind.alert().name()),
+        let of = |event: Event<Observation>| match event.kind {
+            Observation::Finding(finding) => format!("{}: {finding}", finding.kind.alert().name()),
             other => panic!("{other:?}"),
         };
-        self.findings(NoticeSettings::default()).into_iter().map(of).collect()
+        self.findings(FindingSettings::default()).into_iter().map(of).collect()
     }
 }
 
@@ -204,17 +204,17 @@ fn scan_has_its_numbers_and_the_flow_of_its_last_packet() {
     }
     traffic.answer(450, client(1), server(7, 445));
     traffic.syn(4000, client(2), server(2, 80));
-    let found = traffic.findings(NoticeSettings::default());
+    let found = traffic.findings(FindingSettings::default());
     let [event] = &*found else { panic!("{found:?}") };
-    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
-    let TrafficNoticeKind::Scan(scan) = &notice.kind else { panic!("{notice:?}") };
-    assert_eq!(notice.packets, [1, 3, 5, 7, 9, 11, 13, 15]);
+    let Observation::Finding(finding) = &event.kind else { panic!("{event:?}") };
+    let FindingKind::Scan(scan) = &finding.kind else { panic!("{finding:?}") };
+    assert_eq!(finding.packets, [1, 3, 5, 7, 9, 11, 13, 15]);
     assert_eq!(scan.target, ScanTarget::Ports([445].into()));
     assert_eq!((scan.targets, scan.answered, scan.syns), (100, 1, 200));
     assert_eq!((event.packet_number, event.flow.server), (199, server(100, 445)));
-    assert_eq!((event.subject, notice.kind.alert().page()), (Side::Client, "docs/findings.md#scan"));
+    assert_eq!((event.subject, finding.kind.alert().page()), (Side::Client, "docs/findings.md#scan"));
     let reason = "sends SYNs to 100 hosts on port 445 in 1 s, 1 accepts";
-    assert_eq!(notice.to_string(), reason);
+    assert_eq!(finding.to_string(), reason);
 }
 
 #[test]
@@ -250,10 +250,10 @@ fn scan_is_reported_with_its_last_numbers_after_a_minute() {
     for at in (140_000..2_000_000).step_by(30_000) {
         traffic.syn(at, client(2), server(at as u32 / 30_000, 80));
     }
-    let found = traffic.findings(NoticeSettings::default());
+    let found = traffic.findings(FindingSettings::default());
     let numbers = found.iter().map(|event| match &event.kind {
-        Finding::Notice(notice) => match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => (scan.targets, scan.syns, scan.last_seen == event.ts),
+        Observation::Finding(finding) => match &finding.kind {
+            FindingKind::Scan(scan) => (scan.targets, scan.syns, scan.last_seen == event.ts),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -461,9 +461,9 @@ fn segments_with_other_flags_are_a_scan() {
 
 /// Whether scans are proven, and whether they are updates.
 fn proofs(traffic: Traffic) -> Vec<(bool, bool)> {
-    let found = traffic.findings(NoticeSettings::default());
-    let of = |event: Event<Finding>| match event.kind {
-        Finding::Notice(notice) => (notice.is_proven, notice.is_update),
+    let found = traffic.findings(FindingSettings::default());
+    let of = |event: Event<Observation>| match event.kind {
+        Observation::Finding(finding) => (finding.is_proven, finding.is_update),
         other => panic!("{other:?}"),
     };
     found.into_iter().map(of).collect()
@@ -564,11 +564,11 @@ fn login_after_brute_force_is_an_update() {
     (0..50).for_each(|n| traffic.login(n * 3000, true));
     traffic.login(160_000, false);
     traffic.login(170_000, false);
-    let found = traffic.findings(NoticeSettings::default());
+    let found = traffic.findings(FindingSettings::default());
     let rows: Vec<_> = found
         .iter()
         .map(|event| match &event.kind {
-            Finding::Notice(notice) => (notice.to_string(), notice.is_proven, notice.is_update),
+            Observation::Finding(finding) => (finding.to_string(), finding.is_proven, finding.is_update),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -731,17 +731,17 @@ fn regular_contacts_are_a_beacon_with_what_is_known() {
 fn connections_without_a_name_are_a_beacon_to_their_address() {
     let mut traffic = Traffic::default();
     (0..30).for_each(|n| traffic.syn(n * 90_000, client(1), server(3, 4444)));
-    let found = traffic.findings(NoticeSettings {
+    let found = traffic.findings(FindingSettings {
         beacon_contacts: NonZeroU32::new(12).unwrap(),
-        ..NoticeSettings::default()
+        ..FindingSettings::default()
     });
     let [event] = &*found else { panic!("{found:?}") };
-    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
-    assert_eq!(notice.packets, [1, 2, 3, 4, 5, 6, 7, 8]);
+    let Observation::Finding(finding) = &event.kind else { panic!("{event:?}") };
+    assert_eq!(finding.packets, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(event.packet_number, 10);
     let reason =
         "contacts 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 10 times, no answer seen: software unknown";
-    assert_eq!(notice.to_string(), reason);
+    assert_eq!(finding.to_string(), reason);
 }
 
 #[test]
@@ -756,13 +756,13 @@ fn beacon_has_the_numbers_of_its_regular_contacts() {
         .collect();
     let last = at;
     times.extend((0..20).map(|n| last + 500_000 + n * 60_000));
-    let found = contacts(times, &named("c2.example")).findings(NoticeSettings::default());
+    let found = contacts(times, &named("c2.example")).findings(FindingSettings::default());
     let [event] = &*found else { panic!("{found:?}") };
-    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
-    let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice:?}") };
+    let Observation::Finding(finding) = &event.kind else { panic!("{event:?}") };
+    let FindingKind::Beacon(beacon) = &finding.kind else { panic!("{finding:?}") };
     assert_eq!((beacon.contacts, beacon.period_millis), (10, 60_000));
-    assert_eq!((beacon.first_seen.as_millis() - START, notice.packets[0]), (last + 500_040, 58 * 3));
-    assert_eq!(notice.packets.len(), 8);
+    assert_eq!((beacon.first_seen.as_millis() - START, finding.packets[0]), (last + 500_040, 58 * 3));
+    assert_eq!(finding.packets.len(), 8);
 }
 
 /// Contacts each minute, whose facts depend on their number.
@@ -900,7 +900,7 @@ fn higher_number_of_contacts_raises_all_of_them() {
     for (number, expected) in [(5, 5), (12, 10), (20, 10), (40, 20), (1000, 500)] {
         let times = (0..1200).map(|n| n * 60_000);
         let settings =
-            NoticeSettings { beacon_contacts: NonZeroU32::new(number).unwrap(), ..Default::default() };
+            FindingSettings { beacon_contacts: NonZeroU32::new(number).unwrap(), ..Default::default() };
         let found = contacts(times, &named("c2.example")).findings(settings);
         let [event] = &*found else { panic!("{found:?}") };
         assert_eq!(event.packet_number, expected * 3, "{number}");
@@ -939,7 +939,7 @@ fn request(contact: RequestFacts) -> HttpUpdate {
         forwarded: false,
         date: None,
         matched: None,
-        system: crate::finding::SystemCheck::default(),
+        system: crate::observation::SystemCheck::default(),
         is_imitation: false,
         counts: false,
         software: None,
@@ -1009,7 +1009,7 @@ fn second_hello_of_a_handshake_is_not_a_replay() {
 fn retries_of_a_server_that_does_not_answer_say_so() {
     let mut traffic = Traffic::default();
     (0..20).for_each(|n| traffic.syn(n * 3000, client(1), server(1, 4444)));
-    let found = traffic.findings(NoticeSettings::default());
+    let found = traffic.findings(FindingSettings::default());
     let alerts: Vec<_> = found.iter().filter_map(crate::alert::Alert::of).collect();
     let [alert] = &*alerts else { panic!("{found:?}") };
     assert_eq!(alert.severity(), crate::alert::Severity::Low);
@@ -1031,7 +1031,7 @@ fn beacon_to_an_unknown_server_outside_matters_more() {
         let user_agent = user_agent.map(|text| text.as_bytes().into());
         let facts = RequestFacts { name: None, user_agent, ..named("") };
         (0..20).for_each(|n| traffic.contact(n * 15_000, client(1), server, &facts));
-        let found = traffic.findings(NoticeSettings::default());
+        let found = traffic.findings(FindingSettings::default());
         let [event] = &*found else { panic!("{found:?}") };
         assert_eq!(Alert::of(event).unwrap().severity(), expected, "{server}: {event:?}");
     }
@@ -1087,12 +1087,12 @@ fn ten_days_of_normal_traffic_have_named_pollers_only() {
         traffic.answer(when + 1, client(100), server(241, 5432));
     }
     let mut targets: Vec<String> = Vec::new();
-    for event in traffic.findings(NoticeSettings::default()) {
-        let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
-        let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice}") };
+    for event in traffic.findings(FindingSettings::default()) {
+        let Observation::Finding(finding) = &event.kind else { panic!("{event:?}") };
+        let FindingKind::Beacon(beacon) = &finding.kind else { panic!("{finding}") };
         let has_reason = beacon.software.is_some() || beacon.user_agent.is_some() || beacon.service.is_some();
-        assert!(has_reason, "{notice}");
-        assert_eq!(notice.to_string().starts_with("polls "), beacon.software.is_some(), "{notice}");
+        assert!(has_reason, "{finding}");
+        assert_eq!(finding.to_string().starts_with("polls "), beacon.software.is_some(), "{finding}");
         // An update within half an hour after each hour is regular by chance at times.
         if beacon.service != Some(BeaconService::Name("software updates"))
             || !matches!(&beacon.target, BeaconTarget::Name(name) if **name == *b"deb.debian.org")
@@ -1114,7 +1114,7 @@ fn ten_days_of_normal_traffic_have_named_pollers_only() {
 
 #[test]
 fn a_million_pairs_have_bounded_memory_and_hide_no_beacon() {
-    let mut notices = Notices::new(&NoticeSettings::default());
+    let mut findings = Findings::new(&FindingSettings::default());
     let mut found = Vec::new();
     for second in 0..1000_u64 {
         let mut traffic = Traffic::default();
@@ -1126,13 +1126,13 @@ fn a_million_pairs_have_bounded_memory_and_hide_no_beacon() {
             traffic.contact(second * 1000 + 500, client(60_000), server(1, 443), &named("c2.example"));
         }
         for (_, update) in &traffic.updates {
-            notices.on_update(update, &mut |event| found.push(event));
+            findings.on_update(update, &mut |event| found.push(event));
         }
     }
     assert_eq!(found.len(), 1, "{found:?}");
-    let (candidates, series) = notices.beacons.entries();
+    let (candidates, series) = findings.beacons.entries();
     assert!(candidates <= MAX_BEACON_CANDIDATES as u64 && series <= MAX_BEACON_SERIES as u64);
-    assert!(notices.counters().evicted > 900_000, "{:?}", notices.counters());
+    assert!(findings.counters().evicted > 900_000, "{:?}", findings.counters());
 }
 
 /// Contacts by address, a minute apart. `has_proof`: whether the handshake of a contact proves the client.
@@ -1183,30 +1183,30 @@ fn beacon_is_proven_if_half_of_its_contacts_are() {
 #[test]
 fn flood_of_pairs_evicts_no_proven_beacon() {
     for proven in 1..=4 {
-        let mut notices = Notices::new(&NoticeSettings::default());
+        let mut findings = Findings::new(&FindingSettings::default());
         let mut found = Vec::new();
-        let mut add = |notices: &mut Notices, traffic: Traffic| {
+        let mut add = |findings: &mut Findings, traffic: Traffic| {
             for (_, update) in &traffic.updates {
-                notices.on_update(update, &mut |event| found.push(event));
+                findings.on_update(update, &mut |event| found.push(event));
             }
         };
-        add(&mut notices, contacts_with_proofs(0..proven, |_| true));
+        add(&mut findings, contacts_with_proofs(0..proven, |_| true));
         for contact in 0..3 {
             let mut flood = Traffic::default();
             for pair in 0..70_000 {
                 let at = (proven - 1) * 60_000 + 1000 + contact * 3000;
                 flood.syn(at, client(1000 + pair), server(2, 443));
             }
-            add(&mut notices, flood);
+            add(&mut findings, flood);
         }
-        add(&mut notices, contacts_with_proofs(proven..10, |_| true));
+        add(&mut findings, contacts_with_proofs(proven..10, |_| true));
         assert_eq!(found.len(), 1, "{proven} contacts before the flood");
     }
 }
 
 #[test]
 fn imitation_is_reported_again_with_proof() {
-    let imitation = ImitationNotice {
+    let imitation = ImitationFinding {
         claim: "TLS imitates Firefox".to_owned(),
         contradicts: vec!["TCP says Linux".to_owned()],
     };
@@ -1223,7 +1223,7 @@ fn imitation_is_reported_again_with_proof() {
 #[test]
 fn imitation_is_reported_once_for_each_claim() {
     let imitating = |claim: &str| RequestFacts {
-        imitation: Some(Box::new(ImitationNotice {
+        imitation: Some(Box::new(ImitationFinding {
             claim: claim.to_owned(),
             contradicts: vec!["TCP says Linux".to_owned()],
         })),
@@ -1242,20 +1242,20 @@ fn imitation_is_reported_once_for_each_claim() {
 
 #[test]
 fn cleared_state_reports_again_and_keeps_its_counters() {
-    let mut notices = Notices::new(&NoticeSettings::default());
+    let mut findings = Findings::new(&FindingSettings::default());
     for _ in 0..2 {
         let traffic = contacts((0..20).map(|n| n * 60_000), &named("c2.example"));
         let mut found = 0;
-        traffic.updates.iter().for_each(|(_, update)| notices.on_update(update, &mut |_| found += 1));
+        traffic.updates.iter().for_each(|(_, update)| findings.on_update(update, &mut |_| found += 1));
         assert_eq!(found, 1);
-        notices.clear();
+        findings.clear();
     }
-    assert_eq!(notices.counters().beacons, 2);
+    assert_eq!(findings.counters().beacons, 2);
 }
 
 #[test]
 fn a_hundred_thousand_servers_have_bounded_memory() {
-    let mut notices = Notices::new(&NoticeSettings::default());
+    let mut findings = Findings::new(&FindingSettings::default());
     let nameless = RequestFacts { name: None, is_nameless: true, ..named("") };
     let facts = ServerFacts { is_nameless: true, hides_certificate: true, ..ServerFacts::default() };
     let mut found = 0;
@@ -1267,10 +1267,10 @@ fn a_hundred_thousand_servers_have_bounded_memory() {
         let hello = Update::Request(Box::new(nameless.clone()));
         traffic.add(u64::from(number), client, server, Side::Client, hello);
         traffic.add(u64::from(number), client, server, Side::Server, Update::Server(Box::new(facts.clone())));
-        traffic.updates.iter().for_each(|(_, update)| notices.on_update(update, &mut |_| found += 1));
+        traffic.updates.iter().for_each(|(_, update)| findings.on_update(update, &mut |_| found += 1));
     }
-    let (servers, clients) = notices.servers.entries();
+    let (servers, clients) = findings.servers.entries();
     assert!(servers <= MAX_SERVERS as u64 && clients <= MAX_BROWSER_CLIENTS as u64);
-    assert_eq!((found, notices.counters().unusual_servers), (100_000, 100_000));
-    assert!(notices.counters().evicted > 80_000, "{:?}", notices.counters());
+    assert_eq!((found, findings.counters().unusual_servers), (100_000, 100_000));
+    assert!(findings.counters().evicted > 80_000, "{:?}", findings.counters());
 }

@@ -10,12 +10,12 @@ use huginn_net_db::Label;
 use super::super::Seen;
 use super::client::{Group, Target};
 use super::{is_at_most, is_percent};
-use crate::finding::{ScanNotice, ScanRemark, ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::{HostSet, PortSet};
 use crate::limits::{
-    MAX_NOTICE_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MIN_SCAN_GROWTH_PERCENT,
+    MAX_FINDING_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MIN_SCAN_GROWTH_PERCENT,
     MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS,
 };
+use crate::observation::{Finding, FindingKind, ScanFinding, ScanRemark, ScanSegments, ScanTarget};
 
 /// Maximum number of targets of a scan that are remembered because the client acknowledged their SYN+ACK.
 const MAX_SCAN_PROOFS: usize = 8;
@@ -84,7 +84,7 @@ impl OpenScan {
             packets: group
                 .targets
                 .iter()
-                .take(MAX_NOTICE_PACKETS)
+                .take(MAX_FINDING_PACKETS)
                 .map(|(_, one)| one.packet_number)
                 .collect(),
             tool: group.tool.clone(),
@@ -231,21 +231,16 @@ impl OpenScan {
     }
 
     /// The event of the scan as it is, at its last segment. Counts as a report.
-    pub(super) fn report(
-        &mut self,
-        ip: IpAddr,
-        tunnel: Option<Box<TunnelPath>>,
-        now: u64,
-    ) -> Event<TrafficNotice> {
+    pub(super) fn report(&mut self, ip: IpAddr, tunnel: Option<Box<TunnelPath>>, now: u64) -> Event<Finding> {
         self.set_reported();
         let LastSegment { ts, packet_number, client_port, server, .. } = self.last;
         let flow = FlowId::new(SocketAddr::new(ip, client_port), server, TransportKind::Tcp, tunnel);
-        let mut notice = TrafficNotice::new(TrafficNoticeKind::Scan(self.notice()), self.packets.clone());
+        let mut finding = Finding::new(FindingKind::Scan(self.finding()), self.packets.clone());
         // A connection of the host itself, which anybody may name as the sender of a scan, soon gets data.
         let latest = now.saturating_sub(SCAN_ANSWER_NANOS);
-        notice.is_proven = self.proofs.iter().any(|(_, at)| *at <= latest);
-        notice.is_update = std::mem::replace(&mut self.is_update, true);
-        Event::new(ts, packet_number, flow, Side::Client, notice)
+        finding.is_proven = self.proofs.iter().any(|(_, at)| *at <= latest);
+        finding.is_update = std::mem::replace(&mut self.is_update, true);
+        Event::new(ts, packet_number, flow, Side::Client, finding)
     }
 
     /// The tool, and the number of targets that got SYNs of it only, if they are enough to name it.
@@ -255,9 +250,9 @@ impl OpenScan {
         Some((self.tool.as_ref()?, by_tool)).filter(|_| is_enough)
     }
 
-    fn notice(&self) -> ScanNotice {
+    fn finding(&self) -> ScanFinding {
         let (tool, by_tool) = self.tool().unzip();
-        ScanNotice {
+        ScanFinding {
             target: self.target.clone(),
             segments: self.segments,
             targets: self.targets.len(),

@@ -4,12 +4,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use huginn_net::alert::Alert;
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
-use huginn_net::finding::TrafficNotice;
-use huginn_net::hosts::{Baseline, HostUpdate, HostUpdateRecord, NoticeSettings};
+use huginn_net::hosts::{Baseline, FindingSettings, HostUpdate, HostUpdateRecord};
+use huginn_net::observation::Finding;
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::JsonEvent;
 use huginn_net::{
-    CaptureReader, Configure, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Scope,
+    CaptureReader, Configure, Database, Event, Frame, HuginnNet, LinkType, Observation, Observers, Scope,
     Timestamp,
 };
 
@@ -20,25 +20,25 @@ fn of(number: u32) -> NonZeroU32 {
 }
 
 /// Thresholds that the short captures reach.
-fn low() -> NoticeSettings {
-    NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(12) }
+fn low() -> FindingSettings {
+    FindingSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(12) }
 }
 
-fn notices(capture: &str, analyzer: &mut HuginnNet) -> Vec<TrafficNotice> {
+fn findings(capture: &str, analyzer: &mut HuginnNet) -> Vec<Finding> {
     let mut found = Vec::new();
     let sink = &mut |event: Event| {
-        if let Finding::Notice(notice) = event.kind {
-            found.push(*notice);
+        if let Observation::Finding(finding) = event.kind {
+            found.push(*finding);
         }
     };
     analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
     found
 }
 
-fn texts(capture: &str, settings: NoticeSettings) -> Vec<String> {
-    let mut analyzer = HuginnNet::builder().notices(Some(settings)).build();
-    let found = notices(capture, &mut analyzer);
-    found.iter().map(|notice| format!("{}: {notice}", notice.kind.alert().name())).collect()
+fn texts(capture: &str, settings: FindingSettings) -> Vec<String> {
+    let mut analyzer = HuginnNet::builder().findings(Some(settings)).build();
+    let found = findings(capture, &mut analyzer);
+    found.iter().map(|finding| format!("{}: {finding}", finding.kind.alert().name())).collect()
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn scan_of_a_tool_is_found_and_names_it() {
         ],
         "the second one has the last numbers"
     );
-    assert_eq!(texts("nmap-scan.pcap", NoticeSettings::default()), [""; 0], "20 SYNs are few");
+    assert_eq!(texts("nmap-scan.pcap", FindingSettings::default()), [""; 0], "20 SYNs are few");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn single_probes_are_not_a_scan() {
 #[test]
 fn imitations_and_contradictions_are_reported_once() {
     assert_eq!(
-        texts("http-imitation.pcap", NoticeSettings::default()),
+        texts("http-imitation.pcap", FindingSettings::default()),
         [
             "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux",
             "imitation: User-Agent says Chromium 131 on Linux; the headers are those of curl",
@@ -73,14 +73,14 @@ fn imitations_and_contradictions_are_reported_once() {
         ]
     );
     assert_eq!(
-        texts("hosts-ua.pcap", NoticeSettings::default()),
+        texts("hosts-ua.pcap", FindingSettings::default()),
         ["contradiction: TCP says Linux, User-Agent says Windows: unexplained (NAT, a proxy or a forgery)"]
     );
 }
 
 #[test]
 fn poller_is_named() {
-    let found = texts("hosts-plain.pcap", NoticeSettings::default());
+    let found = texts("hosts-plain.pcap", FindingSettings::default());
     assert_eq!(found.len(), 3);
     assert_eq!(found[0], "beacon: polls 192.0.2.2 every 72.0 s (jitter 0.0 %), 10 times: software Firefox");
 }
@@ -93,7 +93,7 @@ fn alerts(capture: &str) -> Vec<String> {
             found.push(format!("{:?} {}: {}", alert.severity(), alert.kind().name(), alert.reason()));
         }
     };
-    let mut analyzer = HuginnNet::builder().notices(Some(NoticeSettings::default())).build();
+    let mut analyzer = HuginnNet::builder().findings(Some(FindingSettings::default())).build();
     analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
     found
 }
@@ -123,33 +123,33 @@ fn self_issued_server_at_a_port_without_service_is_unusual() {
 #[test]
 fn findings_are_those_of_one_worker_and_need_to_be_enabled() {
     for capture in ["nmap-scan.pcap", "hosts-plain.pcap", "http-imitation.pcap", "hosts-ua.pcap"] {
-        let builder = || HuginnNet::builder().notices(Some(low()));
-        let expected = notices(capture, &mut builder().build());
+        let builder = || HuginnNet::builder().findings(Some(low()));
+        let expected = findings(capture, &mut builder().build());
         let workers = NonZeroUsize::new(3).unwrap();
         let mut parallel = builder().workers(workers).block_bytes(4096).build();
-        assert_eq!(notices(capture, &mut parallel), expected, "{capture}");
-        let counters = parallel.shared_state().notices();
+        assert_eq!(findings(capture, &mut parallel), expected, "{capture}");
+        let counters = parallel.shared_state().findings();
         let sum = counters.scans + counters.beacons + counters.contradictions + counters.imitations;
         assert_eq!((sum, expected.is_empty()), (expected.len() as u64, false), "{capture}");
-        assert_eq!(notices(capture, &mut HuginnNet::builder().build()), [], "{capture}");
-        assert_eq!(notices(capture, &mut builder().scope(Scope::P0f).build()), [], "{capture}");
+        assert_eq!(findings(capture, &mut HuginnNet::builder().build()), [], "{capture}");
+        assert_eq!(findings(capture, &mut builder().scope(Scope::P0f).build()), [], "{capture}");
     }
 }
 
 #[test]
 fn second_capture_begins_anew() {
-    let mut analyzer = HuginnNet::builder().notices(Some(low())).build();
-    let first = notices("nmap-scan.pcap", &mut analyzer);
+    let mut analyzer = HuginnNet::builder().findings(Some(low())).build();
+    let first = findings("nmap-scan.pcap", &mut analyzer);
     analyzer.shared_state_mut().clear();
-    assert_eq!(notices("nmap-scan.pcap", &mut analyzer), first);
+    assert_eq!(findings("nmap-scan.pcap", &mut analyzer), first);
 }
 
 #[test]
 fn json_has_reason_numbers_packets_and_page() {
     let mut lines = Vec::new();
-    let mut analyzer = HuginnNet::builder().notices(Some(low())).build();
+    let mut analyzer = HuginnNet::builder().findings(Some(low())).build();
     let sink = &mut |event: Event| {
-        if let Finding::Notice(_) = event.kind {
+        if let Observation::Finding(_) = event.kind {
             let line = JsonEvent { event: &event, file: None }.to_string();
             lines.push(serde_json::from_str::<serde_json::Value>(&line).unwrap());
         }
@@ -191,7 +191,7 @@ fn ten_days_of_ntp_yield_nothing() {
         data,
         wire_len: data.len() as u32,
     });
-    let mut analyzer = HuginnNet::builder().notices(Some(low())).build();
+    let mut analyzer = HuginnNet::builder().findings(Some(low())).build();
     let mut events: Vec<Event> = Vec::new();
     let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
     assert!(events.is_empty() && counters.frames > 10_000, "{events:?}");
@@ -210,18 +210,18 @@ fn new_fingerprints_are_those_of_one_worker() {
     let empty = || Some(Baseline::parse("empty.jsonl", HEADER.as_bytes()).unwrap());
     for capture in ["tls-clients.pcap", "ssh-openssh.pcap", "http-chromium.pcap", "nmap-scan.pcap"] {
         let mut one = HuginnNet::builder().baseline(empty()).build();
-        let expected = notices(capture, &mut one);
+        let expected = findings(capture, &mut one);
         let workers = NonZeroUsize::new(3).unwrap();
         let mut parallel = HuginnNet::builder().baseline(empty()).workers(workers).block_bytes(4096).build();
-        assert_eq!(notices(capture, &mut parallel), expected, "{capture}");
+        assert_eq!(findings(capture, &mut parallel), expected, "{capture}");
         let hosts = parallel.shared_state();
         assert_eq!(hosts.baseline(), one.shared_state().baseline(), "{capture}");
-        let found = hosts.notices();
+        let found = hosts.findings();
         // Names and User-Agents are learned, and clients of hosts that the baseline does not have.
         assert_eq!(found.new_fingerprints + found.new_servers, expected.len() as u64, "{capture}");
         assert!(hosts.baseline().unwrap().len() >= expected.len() && !expected.is_empty(), "{capture}");
         let mut p0f = HuginnNet::builder().baseline(empty()).scope(Scope::P0f).build();
-        assert_eq!(notices(capture, &mut p0f), [], "{capture}");
+        assert_eq!(findings(capture, &mut p0f), [], "{capture}");
     }
 }
 
@@ -229,19 +229,19 @@ fn new_fingerprints_are_those_of_one_worker() {
 fn new_fingerprints_are_reported_once_in_several_captures() {
     let baseline = Baseline::parse("empty.jsonl", HEADER.as_bytes()).unwrap();
     let mut analyzer = HuginnNet::builder().baseline(Some(baseline)).build();
-    assert!(!notices("ssh-openssh.pcap", &mut analyzer).is_empty());
+    assert!(!findings("ssh-openssh.pcap", &mut analyzer).is_empty());
     analyzer.shared_state_mut().clear();
-    assert_eq!(notices("ssh-openssh.pcap", &mut analyzer), []);
+    assert_eq!(findings("ssh-openssh.pcap", &mut analyzer), []);
 }
 
 #[test]
 fn written_baseline_is_read_and_new_baseline_reports_nothing() {
     let mut analyzer = HuginnNet::builder().baseline(Some(Baseline::new())).build();
-    assert_eq!(notices("tls-clients.pcap", &mut analyzer), []);
+    assert_eq!(findings("tls-clients.pcap", &mut analyzer), []);
     let text = written(analyzer.shared_state().baseline().unwrap());
     let read = Baseline::parse("clients.jsonl", text.as_bytes()).unwrap();
     assert_eq!((written(&read), read.is_empty()), (text, false));
-    assert_eq!(notices("tls-clients.pcap", &mut HuginnNet::builder().baseline(Some(read)).build()), []);
+    assert_eq!(findings("tls-clients.pcap", &mut HuginnNet::builder().baseline(Some(read)).build()), []);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn second_stage_reports_new_fingerprints() {
     let observers = || Observers::default().baseline(Some(baseline.clone()));
     let mut first = Analyzer::builder_with(WithoutHosts::new(observers())).build();
     let mut updates = Vec::new();
-    let sink = &mut |event: huginn_net::core::Event<Route<Finding, HostUpdate>>| {
+    let sink = &mut |event: huginn_net::core::Event<Route<Observation, HostUpdate>>| {
         if let Route::Update(update) = event.into_route() {
             updates.push(HostUpdateRecord::new(&update).unwrap());
         }
@@ -262,12 +262,12 @@ fn second_stage_reports_new_fingerprints() {
         let update =
             serde_json::from_str::<HostUpdateRecord>(&serde_json::to_string(&update).unwrap()).unwrap();
         hosts.on_update(update.into_event(&Database::builtin()).unwrap(), &mut |event| {
-            if let Finding::Notice(notice) = event.kind {
-                found.push(*notice);
+            if let Observation::Finding(finding) = event.kind {
+                found.push(*finding);
             }
         });
     }
     let mut whole = HuginnNet::builder().baseline(Some(baseline)).build();
-    assert_eq!(found, notices("ssh-openssh.pcap", &mut whole));
+    assert_eq!(found, findings("ssh-openssh.pcap", &mut whole));
     assert!(!found.is_empty());
 }

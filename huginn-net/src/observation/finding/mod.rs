@@ -14,21 +14,23 @@ use huginn_net_core::Timestamp;
 
 pub use self::baseline_type::BaselineType;
 pub(crate) use self::baseline_type::{FINDING_TYPES, TYPES, client_host, is_digits};
-pub use self::beacon::{BeaconNotice, BeaconService, BeaconTarget};
-pub use self::brute_force::BruteForceNotice;
-pub use self::new_fingerprint::NewFingerprintNotice;
-pub use self::once::{ContradictionNotice, ImitationNotice};
-pub use self::scan::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
-pub use self::server::{C2CertificateNotice, CertificateNames, ServerMark, ServerMarks, UnusualServerNotice};
+pub use self::beacon::{BeaconFinding, BeaconService, BeaconTarget};
+pub use self::brute_force::BruteForceFinding;
+pub use self::new_fingerprint::NewFingerprintFinding;
+pub use self::once::{ContradictionFinding, ImitationFinding};
+pub use self::scan::{ScanFinding, ScanRemark, ScanSegments, ScanTarget};
+pub use self::server::{
+    C2CertificateFinding, CertificateNames, ServerMark, ServerMarks, UnusualServerFinding,
+};
 
 /// A conclusion from several connections of a client, with its numbers and its evidence.
 ///
 /// [`Display`] is the reason in words: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 accept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TrafficNotice {
+pub struct Finding {
     /// The conclusion.
-    pub kind: TrafficNoticeKind,
+    pub kind: FindingKind,
     /// Numbers of the first packets that show it, at most eight.
     pub packets: Vec<u64>,
     /// Whether a handshake proves that the client sent the packets.
@@ -40,32 +42,32 @@ pub struct TrafficNotice {
 /// The kinds of conclusions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TrafficNoticeKind {
+pub enum FindingKind {
     /// The client looks for open ports, or for hosts with an open port.
-    Scan(ScanNotice),
+    Scan(ScanFinding),
     /// Many SSH logins of the client at a server fail.
-    BruteForce(BruteForceNotice),
+    BruteForce(BruteForceFinding),
     /// The client contacts a server at regular intervals.
-    Beacon(BeaconNotice),
+    Beacon(BeaconFinding),
     /// The client contacts a TLS server without a name that has further marks.
-    UnusualServer(UnusualServerNotice),
+    UnusualServer(UnusualServerFinding),
     /// The client contacts a server with the default certificate of a C2 program.
-    C2Certificate(C2CertificateNotice),
+    C2Certificate(C2CertificateFinding),
     /// The layers of a connection name different systems.
-    Contradiction(ContradictionNotice),
+    Contradiction(ContradictionFinding),
     /// The client is not the software that it claims to be.
-    Imitation(ImitationNotice),
+    Imitation(ImitationFinding),
     /// The network has a fingerprint, server, issuer or client that a baseline lacks.
-    NewFingerprint(NewFingerprintNotice),
+    NewFingerprint(NewFingerprintFinding),
 }
 
-impl TrafficNotice {
-    pub(crate) fn new(kind: TrafficNoticeKind, packets: Vec<u64>) -> Self {
+impl Finding {
+    pub(crate) fn new(kind: FindingKind, packets: Vec<u64>) -> Self {
         Self { kind, packets, is_proven: false, is_update: false }
     }
 }
 
-impl TrafficNoticeKind {
+impl FindingKind {
     /// What distinguishes conclusions of one kind about a client.
     pub(crate) fn object(&self) -> String {
         match self {
@@ -81,17 +83,17 @@ impl TrafficNoticeKind {
     }
 }
 
-impl Display for TrafficNotice {
+impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            TrafficNoticeKind::Scan(found) => found.fmt(f),
-            TrafficNoticeKind::BruteForce(found) => found.fmt(f),
-            TrafficNoticeKind::Beacon(found) => found.fmt(f),
-            TrafficNoticeKind::UnusualServer(found) => found.fmt(f),
-            TrafficNoticeKind::C2Certificate(found) => found.fmt(f),
-            TrafficNoticeKind::Contradiction(found) => found.fmt(f),
-            TrafficNoticeKind::Imitation(found) => found.fmt(f),
-            TrafficNoticeKind::NewFingerprint(found) => found.fmt(f),
+            FindingKind::Scan(found) => found.fmt(f),
+            FindingKind::BruteForce(found) => found.fmt(f),
+            FindingKind::Beacon(found) => found.fmt(f),
+            FindingKind::UnusualServer(found) => found.fmt(f),
+            FindingKind::C2Certificate(found) => found.fmt(f),
+            FindingKind::Contradiction(found) => found.fmt(f),
+            FindingKind::Imitation(found) => found.fmt(f),
+            FindingKind::NewFingerprint(found) => found.fmt(f),
         }
     }
 }

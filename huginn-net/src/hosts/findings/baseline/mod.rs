@@ -13,9 +13,9 @@ use huginn_net_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::learner::Learner;
-use crate::finding::BaselineType;
-use crate::finding::notice::TYPES;
 use crate::hosts::observed::BaselineValue;
+use crate::observation::BaselineType;
+use crate::observation::finding::TYPES;
 
 /// The version of the file format.
 const VERSION: u32 = 2;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use huginn_net_core::{Event, IdleLimits, IdleMap, PacketClock, Side, Timestamp, TransportKind};
 
 use super::{Baseline, Inserted};
-use crate::Finding;
-use crate::finding::notice::{TYPES, client_host};
-use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNotice, TrafficNoticeKind};
-use crate::hosts::NoticeCounters;
+use crate::Observation;
+use crate::hosts::FindingCounters;
 use crate::hosts::observed::{BaselineValue, Observed, Unnamed};
+use crate::observation::finding::{TYPES, client_host};
+use crate::observation::{BaselineType, Finding, FindingKind, NewFingerprintFinding};
 
 /// Maximum number of open handshakes with servers without a name that a baseline follows: 2 MiB.
 const MAX_UNNAMED_HANDSHAKES: usize = 1 << 14;
@@ -28,7 +28,7 @@ pub(crate) struct Learner {
     since: Option<Timestamp>,
     /// Hosts whose TLS clients the baseline had before the analysis.
     known_hosts: HashSet<IpAddr>,
-    counters: NoticeCounters,
+    counters: FindingCounters,
     clock: PacketClock,
     /// Open handshakes with servers without a name, and whether the server is still to be compared.
     unnamed: IdleMap<(SocketAddr, SocketAddr, u64), bool>,
@@ -44,7 +44,7 @@ impl Learner {
             known: baseline.values.each_ref().map(|values| values.len() as u64),
             since: baseline.first(),
             known_hosts: known_hosts.filter_map(|value| client_host(value)).collect(),
-            counters: NoticeCounters::default(),
+            counters: FindingCounters::default(),
             clock: PacketClock::new(idle_timeout),
             unnamed: IdleMap::new(&IdleLimits {
                 max_entries: MAX_UNNAMED_HANDSHAKES,
@@ -70,11 +70,11 @@ impl Learner {
     }
 
     /// Adds the counters of the learner to those of other findings.
-    pub(crate) fn add_to(&self, counters: NoticeCounters) -> NoticeCounters {
-        let NoticeCounters { new_fingerprints, new_servers, new_issuers, new_clients_of_hosts, .. } =
+    pub(crate) fn add_to(&self, counters: FindingCounters) -> FindingCounters {
+        let FindingCounters { new_fingerprints, new_servers, new_issuers, new_clients_of_hosts, .. } =
             self.counters;
         let baseline_left_out = self.baseline.left_out();
-        NoticeCounters {
+        FindingCounters {
             new_fingerprints,
             new_servers,
             new_issuers,
@@ -94,7 +94,7 @@ impl Learner {
         &mut self,
         event: &Event<K>,
         Observed { values, unnamed }: &Observed,
-        report: &mut dyn FnMut(Event<Finding>),
+        report: &mut dyn FnMut(Event<Observation>),
     ) {
         self.baseline.add_time(event.ts);
         self.learned.add_time(event.ts);
@@ -131,7 +131,7 @@ impl Learner {
                 BaselineType::Server => !is_known_server,
                 _ => true,
             };
-            if is_reported && let Some(event) = self.notice(event, kind, value) {
+            if is_reported && let Some(event) = self.finding(event, kind, value) {
                 is_known_server |= kind == BaselineType::Issuer;
                 report(event);
             }
@@ -155,8 +155,13 @@ impl Learner {
     }
 
     /// The finding for a value, unless values of the type are only learned, or the baseline was not parsed.
-    fn notice<K>(&mut self, event: &Event<K>, kind: BaselineType, value: String) -> Option<Event<Finding>> {
-        let notice = NewFingerprintNotice {
+    fn finding<K>(
+        &mut self,
+        event: &Event<K>,
+        kind: BaselineType,
+        value: String,
+    ) -> Option<Event<Observation>> {
+        let finding = NewFingerprintFinding {
             kind,
             value: value.into_boxed_str(),
             known: kind.alert().and_then(|_| self.known.get(kind as usize).copied())?,
@@ -167,9 +172,9 @@ impl Learner {
             BaselineType::Server | BaselineType::Issuer => Side::Server,
             _ => event.subject,
         };
-        let notice = TrafficNotice::new(TrafficNoticeKind::NewFingerprint(notice), vec![event.packet_number]);
-        self.counters.count(&notice);
+        let finding = Finding::new(FindingKind::NewFingerprint(finding), vec![event.packet_number]);
+        self.counters.count(&finding);
         let Event { ts, packet_number, flow, .. } = event;
-        Some(Event::new(*ts, *packet_number, flow.clone(), subject, Finding::Notice(Box::new(notice))))
+        Some(Event::new(*ts, *packet_number, flow.clone(), subject, Observation::Finding(Box::new(finding))))
     }
 }

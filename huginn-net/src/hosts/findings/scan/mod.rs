@@ -13,10 +13,10 @@ use huginn_net_db::Label;
 use self::client::Client;
 use self::open::OpenScan;
 use super::by_proof::ByProof;
-use super::{ClientKey, NoticeSettings, Report, Seen};
-use crate::finding::{ScanRemark, ScanSegments};
+use super::{ClientKey, FindingSettings, Report, Seen};
 use crate::hosts::{Progress, StrayKind, Tools};
 use crate::limits::{MAX_SCAN_TARGETS, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS};
+use crate::observation::{ScanRemark, ScanSegments};
 
 /// Maximum number of scans of a client that are followed: 100 KiB.
 const MAX_SCANS_PER_CLIENT: usize = 4;
@@ -63,8 +63,8 @@ impl Thresholds {
 }
 
 impl Scans {
-    pub(super) fn new(settings: &NoticeSettings) -> Self {
-        let NoticeSettings { scan_ports, scan_hosts, .. } = settings;
+    pub(super) fn new(settings: &FindingSettings) -> Self {
+        let FindingSettings { scan_ports, scan_hosts, .. } = settings;
         let limits = IdleLimits {
             max_entries: MAX_SCAN_CLIENTS,
             // The longest time in which targets are counted, and the time after which scans are reported with their last numbers.

@@ -11,11 +11,11 @@ use huginn_net_db::Label;
 use super::super::Seen;
 use super::open::OpenScan;
 use super::{Thresholds, is_at_most, is_percent};
-use crate::finding::{ScanRemark, ScanSegments, ScanTarget};
 use crate::limits::{
     MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_TARGETS, MIN_SCAN_TOOL_PERCENT,
     SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS,
 };
+use crate::observation::{ScanRemark, ScanSegments, ScanTarget};
 
 /// How many times as many targets make a slow scan.
 const SLOW_SCAN_FACTOR: u32 = 2;

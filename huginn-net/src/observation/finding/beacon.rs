@@ -12,7 +12,7 @@ use huginn_net_core::{Quoted, Timestamp};
 /// software: `contacts c2.example every 60.0 s (jitter 2.1 %), 20 times: software unknown`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BeaconNotice {
+pub struct BeaconFinding {
     /// The server.
     pub target: BeaconTarget,
     /// Number of contacts.
@@ -45,7 +45,7 @@ pub enum BeaconTarget {
     Address(SocketAddr),
 }
 
-impl BeaconNotice {
+impl BeaconFinding {
     /// The median of the intervals, in seconds.
     pub fn period(&self) -> f64 {
         f64::from(self.period_millis) / 1e3
@@ -71,7 +71,7 @@ impl Display for BeaconTarget {
     }
 }
 
-impl Display for BeaconNotice {
+impl Display for BeaconFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, contacts, software, library, user_agent, service, .. } = self;
         let verb = if self.is_known() { "polls" } else { "contacts" };

@@ -6,11 +6,11 @@ use huginn_net_http::Role;
 
 use super::by_proof::ByProof;
 use super::{ClientKey, Report, Seen};
-use crate::finding::{ContradictionNotice, TrafficNoticeKind};
 use crate::hosts::{HttpUpdate, RequestFacts, contradiction_of_head};
+use crate::observation::{ContradictionFinding, FindingKind};
 
 /// Maximum number of findings that are remembered so that they are reported once: 6 MiB.
-const MAX_NOTICES_ONCE: usize = 1 << 16;
+const MAX_FINDINGS_ONCE: usize = 1 << 16;
 
 /// What was reported, and whether with proof.
 #[derive(Debug)]
@@ -20,13 +20,13 @@ pub(super) struct Once {
 
 impl Once {
     pub(super) fn new() -> Self {
-        Self { reported: ByProof::new(MAX_NOTICES_ONCE, usize::MAX, |()| 0) }
+        Self { reported: ByProof::new(MAX_FINDINGS_ONCE, usize::MAX, |()| 0) }
     }
 
     /// Reports a client that is not the software that it claims to be, once for each claim, and again with proof.
     pub(super) fn on_contact(&mut self, seen: &Seen<'_>, contact: &RequestFacts, report: Report<'_>) {
         let Some(imitation) = &contact.imitation else { return };
-        let kind = || TrafficNoticeKind::Imitation((**imitation).clone());
+        let kind = || FindingKind::Imitation((**imitation).clone());
         self.report(seen, hash(&imitation.claim), report, kind);
     }
 
@@ -37,7 +37,7 @@ impl Once {
             return;
         }
         let Some(contradiction) = contradiction_of_head(head) else { return };
-        let kind = || TrafficNoticeKind::Contradiction(ContradictionNotice { contradiction });
+        let kind = || FindingKind::Contradiction(ContradictionFinding { contradiction });
         self.report(seen, 0, report, kind);
     }
 
@@ -47,7 +47,7 @@ impl Once {
         seen: &Seen<'_>,
         claim: u64,
         report: Report<'_>,
-        kind: impl FnOnce() -> TrafficNoticeKind,
+        kind: impl FnOnce() -> FindingKind,
     ) {
         if let Some(is_update) = self.reported.note((seen.client, claim), seen) {
             let mut event = seen.event_of(kind(), vec![seen.event.packet_number]);
