@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::rows::{Row, Rows};
+use super::rows::{Labels, Row, Rows};
 use super::value::{Key, Kind, Value};
 use crate::limits::MAX_EVENT_MATCHES;
 use crate::observation::{IndicatorType, ListEntry};
@@ -101,27 +101,6 @@ impl Present {
     pub(super) fn prefixes(&self, is_v4: bool) -> &[u8] {
         let [v4, v6] = &self.prefixes;
         if is_v4 { v4 } else { v6 }
-    }
-}
-
-/// Texts of labels by their numbers: lists often have few different ones.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Labels {
-    texts: Vec<Arc<str>>,
-    by_text: HashMap<Arc<str>, u32, RandomState>,
-}
-
-impl Labels {
-    /// The number of a label.
-    pub(super) fn number(&mut self, label: &str) -> u32 {
-        if let Some(known) = self.by_text.get(label) {
-            return *known;
-        }
-        let (label, number): (Arc<str>, _) =
-            (label.into(), u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
-        self.texts.push(Arc::clone(&label));
-        self.by_text.insert(label, number);
-        number
     }
 }
 

@@ -1,14 +1,15 @@
 //! Reads lists: lines, CSV and JSON Lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::str;
+use std::sync::Arc;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use foldhash::fast::RandomState;
 use huginn_net_core::quoted;
 use serde_json::{Map, Value as Json};
 
 use super::error::{WatchListError, WatchListFault};
-use super::index::Labels;
 use super::value::{Declared, Key, Kind, Value, recognised, refanged};
 use super::{documents, stix};
 use crate::limits::{MAX_LIST_ENTRIES, MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
@@ -107,6 +108,27 @@ pub(super) enum Stated<'a> {
         name: &'a str,
         is_export: bool,
     },
+}
+
+/// Texts of labels by their numbers: lists often have few different ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Labels {
+    pub(super) texts: Vec<Arc<str>>,
+    by_text: HashMap<Arc<str>, u32, RandomState>,
+}
+
+impl Labels {
+    /// The number of a label.
+    pub(super) fn number(&mut self, label: &str) -> u32 {
+        if let Some(known) = self.by_text.get(label) {
+            return *known;
+        }
+        let (label, number): (Arc<str>, _) =
+            (label.into(), u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        self.texts.push(Arc::clone(&label));
+        self.by_text.insert(label, number);
+        number
+    }
 }
 
 impl Rows {
