@@ -1,4 +1,4 @@
-//! Findings: the results that the analyzer reports to a sink.
+//! Observations: what the analyzer reports to a sink, with what it concludes from them.
 
 mod connection;
 pub(crate) mod finding;
@@ -47,13 +47,13 @@ pub use crate::text_limit::TextLimit;
 /// Packets before 1995-01-01, in seconds since 1970, have the time of a clock that was not set: no version of SSL existed.
 const FIRST_TLS_SECS: i64 = 788_918_400;
 
-/// A finding with its flow and its time stamp.
+/// An observation with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Observation>;
 
 // A larger value is moved by a call of `memcpy`.
 const _: () = assert!(size_of::<Observation>() <= 128);
 
-/// A result of the analysis. The large ones are boxed: findings are moved often, and most are small.
+/// What an event reports. The large ones are boxed: observations are moved often, and most are small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Observation {
@@ -104,7 +104,7 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// The length limit of the texts that an event with this finding reports. The finding itself has all of them.
+    /// The length limit of the texts that an event with this observation reports. The observation itself has all of them.
     pub fn text_limit(&self) -> TextLimit {
         match self {
             Self::HttpRequest(observation) => observation.verdict.text_limit,
@@ -122,8 +122,8 @@ impl Observation {
         }
     }
 
-    /// The entries of [watch lists](crate::Configure::watch_lists) with a value of the finding, in their order. `None` without
-    /// lists, and for other findings than those of TLS hellos, SSH peers and HTTP requests.
+    /// The entries of [watch lists](crate::Configure::watch_lists) with a value of the observation, in their order. `None` without
+    /// lists, and for other observations than those of TLS hellos, SSH peers and HTTP requests.
     pub fn listed(&self) -> Option<&[ListEntry]> {
         match self {
             Self::HttpRequest(observation) => observation.clients.listed(),
@@ -168,7 +168,7 @@ pub struct TcpObservation {
 }
 
 impl TcpObservation {
-    /// Creates a finding from a signature and its match.
+    /// Creates an observation from a signature and its match.
     pub fn new(signature: TcpSignature, matched: Option<TcpMatch>, sendsyn: bool) -> Self {
         let distance = matched.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
         let params = TcpParams::from_signature(&signature, matched.as_ref());
@@ -266,7 +266,7 @@ pub enum ChangeObservation {
     },
     /// The scores of p0f, which only [`Scope::P0f`] has.
     Scores {
-        /// The reasons: for a change those of this packet, for sharing those of all packets since the last such finding.
+        /// The reasons: for a change those of this packet, for sharing those of all packets since the last such report.
         reasons: Reasons,
         /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points.
         hits: [u8; 4],
@@ -301,7 +301,7 @@ pub(crate) struct Clients {
     pub(crate) text_limit: TextLimit,
 }
 
-/// Always equal: a finding is what was observed, whatever names it.
+/// Always equal: an observation is what was seen, whatever names it.
 impl PartialEq for Clients {
     fn eq(&self, _: &Self) -> bool {
         true
