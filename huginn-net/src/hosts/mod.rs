@@ -285,7 +285,7 @@ impl Hosts {
         Self { learner: baseline.map(|baseline| Box::new(Learner::new(baseline.clone()))), ..self }
     }
 
-    /// Counters of the findings that [`Configure::notices`](crate::Configure::notices) and
+    /// Counters of the findings that [`Configure::findings`](crate::Configure::findings) and
     /// [`Configure::baseline`](crate::Configure::baseline) enable.
     pub fn findings(&self) -> FindingCounters {
         let counters =

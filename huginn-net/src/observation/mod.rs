@@ -94,7 +94,7 @@ pub enum Observation {
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
     Tool(Box<ToolObservation>),
     /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation, only with
-    /// [`Configure::notices`](crate::Configure::notices); or what a baseline lacks, only with
+    /// [`Configure::findings`](crate::Configure::findings); or what a baseline lacks, only with
     /// [`Configure::baseline`](crate::Configure::baseline).
     Finding(Box<Finding>),
     /// A connection that ended; only with [`Configure::connections`](crate::Configure::connections).

@@ -222,7 +222,7 @@ kinds! {
     Match(MatchRecord<'a>): "match", "Match", Alerts;
 }
 
-/// Whether events of this name need handshakes that are [followed](crate::Observers::handshakes).
+/// Whether events of this name need handshakes that are [followed](crate::Configure::handshakes).
 ///
 /// ```
 /// use huginn_net::record::needs_handshakes;
