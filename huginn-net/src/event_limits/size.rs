@@ -154,7 +154,7 @@ impl EventFrame {
 
     /// Bytes of an event.
     pub(crate) fn event_bytes(self, observation: &Observation, limit: TextLimit) -> u64 {
-        self.bytes().saturating_add(finding_bytes(observation, limit))
+        self.bytes().saturating_add(observation_bytes(observation, limit))
     }
 
     /// Bytes of the events that the host table may report for an update: at most so many conclusions, and those of a tool.
@@ -164,8 +164,8 @@ impl EventFrame {
     }
 }
 
-/// Bytes of the fields of a finding.
-fn finding_bytes(observation: &Observation, limit: TextLimit) -> u64 {
+/// Bytes of the fields of an observation.
+fn observation_bytes(observation: &Observation, limit: TextLimit) -> u64 {
     match observation {
         Observation::Tcp(observation) => tcp(observation),
         Observation::HttpRequest(observation) => request(observation, limit),

@@ -368,7 +368,7 @@ impl<'a, O: Object> Use<'a> for AddTo<'_, O> {
     }
 }
 
-/// Describes the finding of an event, and names the fields that are cut.
+/// Describes the observation of an event, and names the fields that are cut.
 #[inline(always)]
 fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) -> U::Output {
     let texts = &mut LimitedTexts { limit: event.kind.text_limit(), cut };
