@@ -1,19 +1,11 @@
 //! Operating systems: those with a shared TCP stack, middleboxes, those that software runs on, and those of a TLS library.
 
-use huginn_net_db::{Label, System, TcpMatch};
+pub use huginn_net_db::same_stack;
+use huginn_net_db::{Label, SHARED_STACKS, System, TcpMatch};
 use huginn_net_tls::ClientFamily;
-
-/// The groups of systems that have one TCP stack, by the names that databases give them.
-const STACKS: [&[&str]; 3] =
-    [&["Linux", "Android"], &["Windows", "Xbox"], &[APPLE, "macOS", "iOS", "Mac OS X", "iPhone or iPad"]];
 
 /// Apple's systems, as the built-in database names them.
 const APPLE: &str = "macOS or iOS";
-
-/// Whether two systems have the same TCP stack.
-pub fn same_stack(one: &str, other: &str) -> bool {
-    one == other || STACKS.iter().any(|stack| stack.contains(&one) && stack.contains(&other))
-}
 
 /// Middleboxes that terminate connections, by their names in the built-in database: NAT of virtual machines, apps that
 /// capture the traffic of a phone, load balancers and front ends.
@@ -34,8 +26,8 @@ pub fn is_middlebox(label: &Label) -> bool {
 
 /// Whether a match identifies a system: neither fuzzy nor generic, and neither a tool nor a middlebox.
 pub fn is_firm(found: &TcpMatch) -> bool {
-    let TcpMatch { label, fuzzy, .. } = found;
-    !fuzzy && !label.generic && !label.is_tool() && !is_middlebox(label)
+    let label = &found.label;
+    !found.is_fuzzy() && !label.generic && !label.is_tool() && !is_middlebox(label)
 }
 
 /// TCP stacks that programs and boot ROMs bring, by their names in the built-in database: they say nothing about the system below.
@@ -44,7 +36,7 @@ const PROGRAM_STACKS: [&str; 5] = ["gVisor", "iPXE", "lwIP", "passt", "smoltcp"]
 /// Whether a match names the system of a host exactly: it identifies one system, whose stack is that of its kernel.
 pub fn names_host(found: &TcpMatch) -> bool {
     let name = &*found.label.name;
-    let is_one_system = !name.contains(" or ") || STACKS.iter().any(|stack| stack.contains(&name));
+    let is_one_system = !name.contains(" or ") || SHARED_STACKS.iter().any(|stack| stack.contains(&name));
     is_firm(found) && is_one_system && !PROGRAM_STACKS.contains(&name)
 }
 

@@ -100,10 +100,14 @@ impl Database {
     /// Looks up the sender of a SYN.
     ///
     /// A specific signature is preferred to a generic one, and both to a fuzzy match. Among equals, the first in the
-    /// file matches. User-space tools have no fuzzy matches, and neither have
+    /// file matches. A fuzzy match is one of these, in this order:
     ///
-    /// - signatures without options other than the MSS, because many stacks send the same;
-    /// - signatures that only the TTL distinguishes from that of another system, if the TTL is another one.
+    /// - the packet differs in quirks that the network may change;
+    /// - it has another initial TTL, and options that one system alone has: then the label has no flavor;
+    /// - its timestamps or "SACK permitted" are NOPs.
+    ///
+    /// User-space tools have no fuzzy matches, and neither have signatures without options other than the MSS, because many
+    /// stacks send the same.
     ///
     /// The label has no flavor if only window and scale tell the version, and a program may have set both by its receive buffer
     /// (`SO_RCVBUF`).
@@ -195,8 +199,8 @@ impl Database {
         &self.labels
     }
 
-    /// The labels of matches whose flavor is [not certain](Self::match_syn): one for each system, with the line of the first label that
-    /// it stands for.
+    /// The labels of matches whose flavor is [not certain](Self::match_syn): one for each system, with the line of its first
+    /// label.
     pub fn labels_without_flavor(&self) -> &[Arc<Label>] {
         &self.labels_without_flavor
     }

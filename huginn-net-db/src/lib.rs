@@ -32,6 +32,7 @@ mod label;
 mod limits;
 mod lint;
 mod parser;
+mod stack;
 mod syntax;
 mod tcp;
 
@@ -46,4 +47,7 @@ pub use error::{DatabaseError, Fault};
 pub use http::{HeaderPattern, HttpMatch, HttpParams, HttpPattern, SoftwareClaim, SoftwareName};
 pub use label::{Label, System, UserAgentSystem};
 pub use lint::{Lint, Remark, SignatureContradiction};
-pub use tcp::{Distance, SystemName, TcpMatch, TcpParams, TcpPattern, TtlPattern, WindowPattern};
+pub use stack::{SHARED_STACKS, same_stack};
+pub use tcp::{
+    Distance, FuzzyReason, SystemName, TcpMatch, TcpParams, TcpPattern, TtlPattern, WindowPattern,
+};

@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, Dat
     let mut by_system = HashMap::new();
     let mut without_flavor = |label: &Label| {
         let new = || {
-            let label = Arc::new(Label { flavor: None, ..label.clone() });
+            let label = Arc::new(Label { generic: false, flavor: None, ..label.clone() });
             labels_without_flavor.push(Arc::clone(&label));
             label
         };

@@ -145,7 +145,7 @@ fn tcp(syn: &TcpSignature, found: Option<&TcpMatch>) -> TcpFingerprint {
     TcpFingerprint {
         sig: syn.to_string(),
         system: found.map(|found| found.name().to_string()),
-        fuzzy: found.is_some_and(|found| found.fuzzy),
+        fuzzy: found.is_some_and(TcpMatch::is_fuzzy),
         distance: found.map_or_else(|| Distance::guess(syn), |found| found.distance).hops,
     }
 }

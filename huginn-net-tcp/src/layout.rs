@@ -49,6 +49,35 @@ impl OptionLayout {
         self.eol_padding
     }
 
+    /// Whether a middlebox may have made this layout of the one that was `sent`: "SACK permitted" and timestamps are there,
+    /// or as many NOPs as they have bytes. Firewalls that clear options write NOPs (RFC 9293, section 3.2), so that no other
+    /// byte moves.
+    ///
+    /// ```
+    /// use huginn_net_tcp::OptionLayout;
+    ///
+    /// let layout: OptionLayout = "mss,nop,ws,nop,nop,nop,nop".parse()?;
+    /// assert!(layout.may_be_cleared_from(&"mss,nop,ws,nop,nop,sok".parse()?));
+    /// assert!(!layout.may_be_cleared_from(&"mss,nop,ws,sok,eol+1".parse()?));
+    /// # Ok::<(), huginn_net_tcp::LayoutError>(())
+    /// ```
+    pub fn may_be_cleared_from(&self, sent: &Self) -> bool {
+        let mut rest = self.kinds();
+        for kind in sent.kinds() {
+            let nops = match *kind {
+                kind::SACK_PERMITTED => 2,
+                kind::TIMESTAMP => 10,
+                _ => usize::MAX,
+            };
+            rest = match (rest.split_first(), rest.split_at_checked(nops)) {
+                (Some((first, after)), _) if first == kind => after,
+                (_, Some((cleared, after))) if cleared.iter().all(|kind| *kind == kind::NOP) => after,
+                _ => return false,
+            };
+        }
+        rest.is_empty() && self.eol_padding == sent.eol_padding
+    }
+
     /// Adds an option. Returns false if the layout already has [`Self::MAX_OPTIONS`] options.
     #[must_use]
     #[inline(always)]
@@ -236,6 +265,31 @@ mod tests {
         assert_eq!("?8,?0255".parse::<OptionLayout>().unwrap().to_string(), "ts,?255");
         let full = vec!["nop"; 24].join(",");
         assert_eq!(full.parse::<OptionLayout>().unwrap().to_string(), full);
+    }
+
+    #[test]
+    fn cleared_options_are_as_many_nops() {
+        let nops = |count: usize| vec!["nop"; count].join(",");
+        let linux = "mss,sok,ts,nop,ws";
+        let apple = "mss,nop,ws,nop,nop,ts,sok,eol+1";
+        for (layout, sent, want) in [
+            (linux.to_owned(), linux, true),
+            (format!("mss,sok,{},ws", nops(11)), linux, true),
+            (format!("mss,{},ts,nop,ws", nops(2)), linux, true),
+            (format!("mss,{},ws", nops(13)), linux, true),
+            (format!("mss,{},ws", nops(12)), linux, false),
+            (format!("mss,{},ws", nops(14)), linux, false),
+            (format!("mss,sok,ts,{}", nops(4)), linux, false),
+            ("mss,sok,ts,nop".to_owned(), linux, false),
+            (format!("{linux},nop"), linux, false),
+            (format!("mss,nop,ws,{},sok,eol+1", nops(12)), apple, true),
+            (format!("mss,nop,ws,{},eol+1", nops(14)), apple, true),
+            (format!("mss,nop,ws,{},eol+2", nops(14)), apple, false),
+            (String::new(), linux, false),
+        ] {
+            let [layout, sent]: [OptionLayout; 2] = [&*layout, sent].map(|text| text.parse().unwrap());
+            assert_eq!(layout.may_be_cleared_from(&sent), want, "{layout} {sent}");
+        }
     }
 
     #[test]

@@ -106,7 +106,10 @@ fn look_up(text: &str, response: bool, file: Option<&Path>) -> Result<Outcome, F
     writeln!(out, "label      {label}")?;
     writeln!(out, "class      {}", label.class.as_deref().unwrap_or("!"))?;
     writeln!(out, "kind       {}", if label.generic { "generic" } else { "specific" })?;
-    writeln!(out, "fuzzy      {}", if found.fuzzy { "yes" } else { "no" })?;
+    match found.fuzzy {
+        Some(reason) => writeln!(out, "fuzzy      yes: {}", reason.words())?,
+        None => writeln!(out, "fuzzy      no")?,
+    }
     writeln!(out, "distance   {}", found.distance)?;
     let (file, line) = match (file, Database::builtin_source(found.line)) {
         (None, Some(source)) => (source.file.to_owned(), source.line),

@@ -1,33 +1,39 @@
-//! The fields that carry a TCP signature: without them a fuzzy match names no system.
+//! The systems that a packet identifies although it matches no signature exactly.
 //!
-//! A fuzzy match ignores the TTL, and the quirks that the network may change. What remains must still be that of one
-//! system:
-//!
-//! - A signature without options other than the MSS is carried by all of its fields. It never matches fuzzily: many small
-//!   stacks send the same.
-//! - A signature is carried by its TTL if, without it, a signature of another system has the same packets. It matches
-//!   fuzzily only within the reach of its TTL.
+//! - A signature without options other than the MSS never matches fuzzily: many small stacks send the same.
+//! - A packet with another initial TTL has the system of a signature, in whatever version, if all signatures with its options,
+//!   MSS, scale and quirks are of this system, whatever their windows. Embedded stacks, of class `other`, share their options.
+//! - A packet whose timestamps or "SACK permitted" are NOPs is compared with what may have stood there.
 
-use huginn_net_tcp::kind::{EOL, MSS, NOP};
-use huginn_net_tcp::{IpVersion, OptionLayout};
+use huginn_net_tcp::OptionLayout;
+use huginn_net_tcp::kind::{EOL, MSS, NOP, SACK_PERMITTED, TIMESTAMP};
 
-use super::matching::fit_of_quirks;
-use super::pattern::TcpPattern;
-use crate::Entry;
+use super::matching::FuzzyReason;
+use crate::{Label, same_stack};
+
+/// A match that is not exact, of a system that the packet identifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identified {
+    /// Index of the signature.
+    pub(super) index: u32,
+    pub(super) reason: FuzzyReason,
+    /// Whether the packet tells no version.
+    pub(super) is_any_version: bool,
+}
 
 /// Whether a segment with these options is one that many stacks send.
 pub(super) fn has_few_options(layout: &OptionLayout) -> bool {
     layout.kinds().iter().all(|kind| matches!(*kind, EOL | NOP | MSS))
 }
 
-/// Whether the TTL distinguishes a signature from the `other` one, of another system. One of them covers the other in all
-/// fields but TTL and quirks.
-pub(super) fn is_told_apart_by_ttl(entry: &Entry<TcpPattern>, other: &Entry<TcpPattern>) -> bool {
-    let quirks_fit = |version| {
-        let [quirks, wanted] = [entry, other].map(|entry| entry.pattern.quirks_for(version));
-        fit_of_quirks(wanted, quirks).is_some()
-    };
-    entry.label.name != other.label.name
-        && entry.pattern.ttl.initial != other.pattern.ttl.initial
-        && [IpVersion::V4, IpVersion::V6].into_iter().any(quirks_fit)
+/// Whether a layout has options that middleboxes clear.
+pub(super) fn can_be_cleared(layout: &OptionLayout) -> bool {
+    layout.kinds().iter().any(|kind| matches!(*kind, SACK_PERMITTED | TIMESTAMP))
+}
+
+/// Whether these labels, but for those of tools, are of one system that is not an embedded stack.
+pub(super) fn are_of_one_system<'a>(labels: impl IntoIterator<Item = &'a Label>) -> bool {
+    let mut systems = labels.into_iter().filter(|label| !label.is_tool());
+    let first = systems.next().filter(|label| label.class.as_deref() != Some("other"));
+    first.is_some_and(|first| systems.all(|label| same_stack(&first.name, &label.name)))
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use huginn_net_tcp::{MAX_DISTANCE, Quirks, TcpSignature};
+use huginn_net_wire::table_enum;
 
 use super::pattern::{TcpPattern, TtlPattern};
 use crate::{Entry, Label};
@@ -12,18 +13,41 @@ use crate::{Entry, Label};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpMatch {
-    /// The label of the sender; without its flavor if window and scale alone tell the version, and a program may have set them.
+    /// The label of the sender; without its flavor if window and scale alone tell the version, and a program may have set
+    /// them, or if the packet has another initial TTL.
     pub label: Arc<Label>,
-    /// Whether the match is fuzzy: the packet differs in its TTL or in quirks that a middlebox or congestion
-    /// notification removes or adds.
-    pub fuzzy: bool,
+    /// Why the match is fuzzy; `None` for an exact one.
+    pub fuzzy: Option<FuzzyReason>,
     /// The distance of the sender.
     pub distance: Distance,
     /// The line of the signature in its file.
     pub line: u32,
 }
 
+table_enum! {
+    /// How a packet differs from the signature of a fuzzy match.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum FuzzyReason {
+        /// No distance explains its TTL.
+        InitialTtl: "initial_ttl", "another initial TTL";
+        /// A middlebox or congestion notification may have removed or added its quirks.
+        Quirks: "quirks", "quirks that the network changes";
+        /// A middlebox overwrote timestamps or "SACK permitted" with NOPs.
+        ClearedOptions: "cleared_options", "options overwritten with NOPs";
+    }
+    /// The name in events.
+    pub fn name -> &'static str = 0;
+    /// The reason in words.
+    pub fn words -> &'static str = 1;
+}
+
 impl TcpMatch {
+    /// Whether the match is fuzzy: the packet [differs](FuzzyReason) from the signature.
+    pub fn is_fuzzy(&self) -> bool {
+        self.fuzzy.is_some()
+    }
+
     /// The name and flavor of the system, with a remark if the match is fuzzy or the label generic.
     pub fn name(&self) -> SystemName<&Label> {
         self.named(&self.label)
@@ -31,7 +55,7 @@ impl TcpMatch {
 
     /// A name of the system with the remarks of this match.
     pub fn named<T>(&self, name: T) -> SystemName<T> {
-        SystemName { name, fuzzy: self.fuzzy, generic: self.label.generic }
+        SystemName { name, fuzzy: self.is_fuzzy(), generic: self.label.generic }
     }
 }
 
@@ -137,7 +161,7 @@ impl TcpParams {
         let distance = found.map_or_else(|| Distance::guess(signature), |found| found.distance);
         Self {
             generic: found.is_some_and(|found| found.label.generic),
-            fuzzy: found.is_some_and(|found| found.fuzzy),
+            fuzzy: found.is_some_and(TcpMatch::is_fuzzy),
             random_ttl: distance.at_most,
             excess_distance: distance.hops > MAX_DISTANCE,
             dscp: signature.dscp(),
@@ -171,7 +195,7 @@ impl fmt::Display for TcpParams {
 pub(crate) enum MatchRule {
     /// Those of p0f: every signature may match fuzzily, and tells the version.
     P0f,
-    /// Fuzzy matches in which the packet has the fields that [carry](super::identity) the signature, and versions that a
+    /// Fuzzy matches in which the packet has the fields that [identify](super::identity) the system, and versions that a
     /// [receive buffer](super::receive_buffer) cannot imitate.
     Identified,
 }
@@ -217,7 +241,7 @@ impl TcpMatch {
     pub(crate) fn new(
         entry: &Entry<TcpPattern>,
         label: &Arc<Label>,
-        fit: Fit,
+        fuzzy: Option<FuzzyReason>,
         signature: &TcpSignature,
     ) -> Self {
         let ttl = entry.pattern.ttl;
@@ -225,6 +249,6 @@ impl TcpMatch {
             (Some(Fit::Exact), Some(hops)) => Distance { hops, at_most: ttl.random },
             _ => Distance::guess(signature),
         };
-        Self { label: Arc::clone(label), fuzzy: fit == Fit::Fuzzy, distance, line: entry.line }
+        Self { label: Arc::clone(label), fuzzy, distance, line: entry.line }
     }
 }

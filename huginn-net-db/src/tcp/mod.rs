@@ -10,5 +10,5 @@ mod syntax;
 
 pub(crate) use self::index::TcpIndex;
 pub(crate) use self::matching::MatchRule;
-pub use self::matching::{Distance, SystemName, TcpMatch, TcpParams};
+pub use self::matching::{Distance, FuzzyReason, SystemName, TcpMatch, TcpParams};
 pub use self::pattern::{TcpPattern, TtlPattern, WindowPattern};

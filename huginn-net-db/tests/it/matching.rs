@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
-use huginn_net_db::{Database, Distance, TcpMatch, TcpParams};
+use huginn_net_db::{Database, Distance, FuzzyReason, TcpMatch, TcpParams};
 use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
 
 fn database() -> Database {
@@ -69,46 +69,126 @@ fn names(database: &Database, raw_sig: &str) -> [Option<String>; 2] {
 }
 
 #[test]
-fn fuzzy_match_has_the_fields_that_carry_the_signature() {
+fn fuzzy_match_has_the_fields_that_identify_the_system() {
     let database: Database = "\
-classes = unix
+classes = unix,other
 [tcp:response]
 label = s:unix:Bare:
 sig = 4:16:0:0:65535,0::df,id+:0
 label = s:unix:Small:
 sig = *:255:0:*:4128,0:mss:df,id+:0
-label = s:unix:Usual:
+label = s:unix:Linux:1
 sig = *:64:0:*:8192,*:mss,sok,ts,nop,ws:df,id+,flow:0
+label = s:unix:Android:2
+sig = *:64:0:*:65535,*:mss,sok,ts,nop,ws:df,id+:0
 label = s:unix:Front:end
 sig = *:128:0:*:8192,8:mss,sok,ts,nop,ws:df,id+:0
-label = s:unix:Front:without DF
-sig = *:255:0:*:8192,8:mss,sok,ts,nop,ws::0
-label = s:unix:Alone:
-sig = *:64:0:*:4321,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:Alone:1
+sig = *:64:0:*:4321,*:mss,nop,ws,sok,eol+1:df,id+:0
+label = s:unix:One:
+sig = *:64:0:*:1,*:mss,ws,ts:df,id+:0
+label = s:unix:Two:
+sig = *:64:0:*:2,8:mss,ws,ts:df,id+:0
+label = s:other:Device:1
+sig = *:64:0:*:4321,*:mss,ws,sok:df,id+:0
+label = g:unix:Linux:
+sig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
 "
     .parse()
     .unwrap();
-    let usual = Some("Usual (fuzzy)");
-    let table: [(&str, Option<&str>, Option<&str>); 10] = [
+    let linux = Some("Linux (fuzzy)");
+    let table: [(&str, Option<&str>, Option<&str>); 14] = [
         // Without options, or with the MSS alone, only an exact match names the sender.
         ("4:16+0:0:0:65535,0::df,id+:0", Some("Bare"), Some("Bare")),
         ("4:64+0:0:0:65535,0::df,id+:0", None, Some("Bare (fuzzy)")),
         ("4:16+0:0:0:65535,0::df,id+,ecn:0", None, Some("Bare (fuzzy)")),
         ("4:255+0:0:1460:4128,0:mss::0", None, Some("Small (fuzzy)")),
         // Another TTL is that of neither system.
-        ("4:255+0:0:1460:8192,8:mss,sok,ts,nop,ws:df,id+:0", None, usual),
-        // Scale 7 is that of one system alone; but the signature has any scale, and the other one is within.
-        ("4:255+0:0:1460:8192,7:mss,sok,ts,nop,ws:df,id+:0", None, usual),
-        // The network may change quirks whatever the TTL distinguishes.
-        ("4:60+4:0:1460:8192,8:mss,sok,ts,nop,ws:df,id+,ecn:0", usual, usual),
-        ("4:120+8:0:1460:8192,8:mss,sok,ts,nop,ws:df:0", Some("Front end (fuzzy)"), usual),
-        // A signature that is alone matches whatever the TTL.
-        ("4:255+0:0:1460:4321,8:mss,sok,ts,nop,ws:df,id+:0", Some("Alone (fuzzy)"), Some("Alone (fuzzy)")),
-        ("4:250+5:0:1460:8192,8:mss,sok,ts,nop,ws::0", Some("Front without DF"), Some("Front without DF")),
+        ("4:255+0:0:1460:8192,8:mss,sok,ts,nop,ws:df,id+:0", None, Some("Linux 1 (fuzzy)")),
+        // The signature of last resort says whose options these are. Android is Linux.
+        ("4:255+0:0:1460:8192,7:mss,sok,ts,nop,ws:df,id+:0", linux, Some("Linux 1 (fuzzy)")),
+        ("4:255+0:0:1460:65535,7:mss,sok,ts,nop,ws:df,id+:0", linux, Some("Android 2 (fuzzy)")),
+        ("4:255+0:0:1460:9999,7:mss,sok,ts,nop,ws:df,id+:0", linux, Some("Linux (generic, fuzzy)")),
+        // The network may change quirks, but not TTL and quirks.
+        (
+            "4:60+4:0:1460:8192,8:mss,sok,ts,nop,ws:df,id+,ecn:0",
+            Some("Linux 1 (fuzzy)"),
+            Some("Linux 1 (fuzzy)"),
+        ),
+        ("4:120+8:0:1460:8192,8:mss,sok,ts,nop,ws:df:0", Some("Front end (fuzzy)"), Some("Linux 1 (fuzzy)")),
+        ("4:255+0:0:1460:8192,7:mss,sok,ts,nop,ws:df:0", None, Some("Linux 1 (fuzzy)")),
+        // No other system has these options; two systems have them; embedded stacks share them.
+        (
+            "4:255+0:0:1460:4321,8:mss,nop,ws,sok,eol+1:df,id+:0",
+            Some("Alone (fuzzy)"),
+            Some("Alone 1 (fuzzy)"),
+        ),
+        ("4:255+0:0:1460:1,8:mss,ws,ts:df,id+:0", None, Some("One (fuzzy)")),
+        ("4:255+0:0:1460:4321,8:mss,ws,sok:df,id+:0", None, Some("Device 1 (fuzzy)")),
     ];
     for (raw_sig, expected, of_p0f) in table {
         let [found, found_by_p0f] = names(&database, raw_sig);
         assert_eq!((found.as_deref(), found_by_p0f.as_deref()), (expected, of_p0f), "{raw_sig}");
+    }
+}
+
+/// Timestamps and "SACK permitted" that a middlebox overwrote with NOPs are read as what stood there, except by p0f.
+#[test]
+fn cleared_options_are_read_as_what_was_sent() {
+    let database: Database = "\
+classes = unix
+[tcp:response]
+label = s:unix:Linux:1
+sig = *:64:0:*:mss*44,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:Linux:1 (no SACK)
+sig = *:64:0:*:mss*44,*:mss,nop,nop,ts,nop,ws:df,id+:0
+label = s:unix:Linux:2
+sig = *:64:0:*:mss*20,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:A:
+sig = *:64:0:*:65535,*:mss,nop,ws,sok,ts:df,id+:0
+label = s:unix:B:
+sig = *:64:0:*:65535,*:mss,nop,ws,nop,nop,ts:df,id+:0
+"
+    .parse()
+    .unwrap();
+    let nops = |count: usize| ["nop"].repeat(count).join(",");
+    let packet =
+        |window: &str, layout: String, quirks: &str| format!("4:64+0:0:1460:{window}:{layout}:{quirks}:0");
+    let table = [
+        (packet("mss*44,7", format!("mss,sok,{},ws", nops(11)), "df,id+"), Some("Linux 1 (fuzzy)")),
+        (packet("mss*44,7", format!("mss,sok,{},ws", nops(11)), "df"), Some("Linux 1 (fuzzy)")),
+        (packet("mss*20,7", format!("mss,{},ws", nops(13)), "df,id+"), Some("Linux 2 (fuzzy)")),
+        // SACK may be what is missing.
+        (packet("mss*44,7", format!("mss,{},ws", nops(13)), "df,id+"), Some("Linux (fuzzy)")),
+        (packet("65535,7", format!("mss,nop,ws,sok,{}", nops(10)), "df,id+"), Some("A (fuzzy)")),
+        // What two systems send.
+        (packet("65535,7", format!("mss,nop,ws,{}", nops(12)), "df,id+"), None),
+        (packet("mss*44,7", format!("mss,sok,{},ws", nops(12)), "df,id+"), None),
+        (packet("mss*44,7", format!("mss,sok,{},ws", nops(11)), "df,id+,seq-"), None),
+        (packet("mss*44,7", format!("mss,sok,{},ws", nops(11)), "df,id+").replace("4:64+0", "4:255+0"), None),
+    ];
+    for (raw_sig, expected) in table {
+        let [found, found_by_p0f] = names(&database, &raw_sig);
+        assert_eq!((found.as_deref(), found_by_p0f.as_deref()), (expected, None), "{raw_sig}");
+    }
+}
+
+#[test]
+fn fuzzy_match_says_why() {
+    let database = Database::builtin();
+    for (raw_sig, reason) in [
+        ("4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0", None),
+        ("4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df:0", Some(FuzzyReason::Quirks)),
+        ("4:128+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0", Some(FuzzyReason::InitialTtl)),
+        ("4:64+0:0:1460:65535,8:mss,nop,ws,nop,nop,sok:df,id+:0", Some(FuzzyReason::InitialTtl)),
+        ("4:128+0:0:1460:65535,8:mss,nop,ws,nop,nop,nop,nop:df,id+:0", Some(FuzzyReason::ClearedOptions)),
+    ] {
+        let signature: TcpSignature = raw_sig.parse().unwrap();
+        let found = database.match_syn(&signature).unwrap();
+        assert_eq!(found.fuzzy, reason, "{raw_sig}");
+        let by_p0f = database.match_as_p0f(&signature);
+        let reason = reason.filter(|reason| *reason != FuzzyReason::ClearedOptions);
+        assert_eq!(by_p0f.and_then(|found| found.fuzzy), reason, "{raw_sig}");
     }
 }
 
@@ -209,5 +289,5 @@ sig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
     }
     let labels: Vec<(String, u32)> =
         database.labels_without_flavor().iter().map(|label| (label.to_string(), label.line)).collect();
-    assert_eq!(labels, [("A".to_owned(), 3)]);
+    assert_eq!(labels, [("A".to_owned(), 3), ("B".to_owned(), 18)]);
 }

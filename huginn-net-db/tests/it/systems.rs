@@ -121,6 +121,11 @@ const SYN: &[Row] = &[
     ("4:64+0:0:1460:mss*4,7:mss,sok,ts,nop,ws:df,id+:0", "Linux 2.6, or Android 2", "Zeek wikipedia.pcap"),
     ("4:64+0:0:1460:mss*4,2:mss,sok,ts,nop,ws:df,id+:0", "Linux 2.4-2.6", "Zeek mixed-vlan-mpls.pcap"),
     ("4:64+0:0:16396:32767,0:mss,sok,ts,nop,ws:df,id+:0", "Linux 2.4-3.5", "nDPI pgsql.pcap"),
+    (
+        "4:64+0:0:1460:mss*10,8:mss,sok,nop,nop,nop,nop,nop,nop,nop,nop,nop,nop,nop,ws:df,id+:0",
+        "Linux 2.6.32-3.10, or Android 4",
+        "mitmengine, a phone behind a middlebox that clears timestamps",
+    ),
     // Android
     (
         "4:64+0:0:1460:65535,8:mss,sok,ts,nop,ws:df,id+:0",
@@ -140,7 +145,13 @@ const SYN: &[Row] = &[
         "Suricata tcphdr_http.pcap: NT 10.0",
     ),
     ("4:128+0:0:1460:8192,2:mss,nop,ws,nop,nop,sok:df,id+:0", VISTA_TO_10, "Arkime http-no-length.pcap"),
-    ("4:64+0:0:1460:8192,2:mss,nop,ws,nop,nop,sok:df,id+:0", VISTA_TO_10, "Arkime websocket.pcap"),
+    ("4:64+0:0:1460:8192,2:mss,nop,ws,nop,nop,sok:df,id+:0", "Windows", "Arkime websocket.pcap: NT 6.1"),
+    ("4:64+0:0:1460:16384,0:mss,nop,nop,sok:df,id+:0", UNKNOWN, "a Unix as often as Windows 2000"),
+    (
+        "4:128+0:0:1400:65535,8:mss,nop,ws,nop,nop,nop,nop:df,id+:0",
+        FROM_10,
+        "\"tcp-options selective-ack clear\" of Cisco ASA",
+    ),
     ("4:128+0:0:1460:8192,0:mss,nop,nop,sok:df,id+:0", VISTA_TO_10, "Suricata TLPW1: NT 6.1"),
     (
         "4:103+25:0:1460:65535,1:mss,nop,ws,nop,nop,sok:df,id+:0",

@@ -116,7 +116,7 @@ impl TcpSeen {
                     score.add(2, Reasons::SYSTEM);
                 } else if is_syn && now.line != before.line {
                     score.add(1, Reasons::SYSTEM);
-                } else if is_syn && now.fuzzy != before.fuzzy {
+                } else if is_syn && now.is_fuzzy() != before.is_fuzzy() {
                     score.add(1, Reasons::FUZZY);
                 }
             }

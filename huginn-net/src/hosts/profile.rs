@@ -417,7 +417,7 @@ impl HostProfile {
         activity.handshakes = activity.handshakes.saturating_add(1);
         let TcpUpdate { signature, matched, .. } = update;
         let label = matched.as_ref().map(|found| &found.label);
-        let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
+        let fuzzy = matched.as_ref().is_some_and(TcpMatch::is_fuzzy);
         let handshake = signature.handshake;
         if handshake == Handshake::SynAck && is_public(self.ip) {
             self.own_answer.add(signature);
@@ -524,7 +524,7 @@ fn named(update: &HttpUpdate) -> Option<(Arc<str>, Arc<str>)> {
 impl Latest {
     fn on_handshake(&mut self, matched: Option<&TcpMatch>, distance: Distance) {
         if let Some(found) = matched {
-            (self.system, self.fuzzy) = (Some(Arc::clone(&found.label)), found.fuzzy);
+            (self.system, self.fuzzy) = (Some(Arc::clone(&found.label)), found.is_fuzzy());
         }
         if !distance.at_most {
             self.distance = Some(distance.hops);

@@ -16,8 +16,8 @@ pub use huginn_net_consistency::SystemCheck;
 use huginn_net_consistency::{ConnectivityCheck, Consistency};
 use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{
-    ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareClaim,
-    SoftwareName, SystemName, TcpMatch, TcpParams,
+    ClientDatabase, ClientMatch, Database, Distance, FuzzyReason, HttpMatch, HttpParams, Label,
+    SoftwareClaim, SoftwareName, SystemName, TcpMatch, TcpParams,
 };
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::http3::Http3Fingerprint;
@@ -178,6 +178,11 @@ impl TcpObservation {
     /// The label of the matching database entry, if any.
     pub fn label(&self) -> Option<&Label> {
         self.matched.as_ref().map(|found| &*found.label)
+    }
+
+    /// Why the match is fuzzy, if it is.
+    pub fn fuzzy_reason(&self) -> Option<FuzzyReason> {
+        self.matched.as_ref()?.fuzzy
     }
 
     /// The name of the system without its flavor. `None` without a match, and for a tool.

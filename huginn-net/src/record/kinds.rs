@@ -41,6 +41,8 @@ records! {
         label in "label": Option<LabelRecord<'a>>,
         /// Whether the packet differs from the signature in ways that the network may cause
         fuzzy: bool,
+        /// How it differs: `quirks`, `initial_ttl` or `cleared_options`
+        fuzzy_reason[omitted]: Option<Text<'a>>,
         /// Distance of the sender in hops
         distance: u8,
         /// Remarks on the match
@@ -437,6 +439,7 @@ impl<'a> From<&'a TcpObservation> for TcpRecord<'a> {
             sig: Text::tcp_signature(signature),
             label: observation.label().map(Into::into),
             fuzzy: params.fuzzy,
+            fuzzy_reason: finding.fuzzy_reason().map(|reason| reason.name().into()),
             distance: distance.hops,
             params: Text::of(params),
             mtu: link.as_ref().map(|found| found.mtu.0),

@@ -3,7 +3,8 @@
 mod coverers;
 mod match_cache;
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultip
 use coverers::Coverers;
 use match_cache::MatchCache;
 
-use super::identity::{has_few_options, is_told_apart_by_ttl};
-use super::matching::{EXACT_QUIRKS, Fit, MatchRule, TcpMatch, fit_of_quirks};
+use super::identity::{Identified, are_of_one_system, can_be_cleared, has_few_options};
+use super::matching::{EXACT_QUIRKS, Fit, FuzzyReason, MatchRule, TcpMatch, fit_of_quirks};
 use super::pattern::{TcpPattern, TtlPattern, WindowPattern};
 use super::receive_buffer::{is_version_by_window, may_be_set};
 use crate::{DatabaseError, Entry, Label};
@@ -26,9 +27,13 @@ pub(crate) struct TcpIndex {
     pub(crate) entries: Vec<Entry<TcpPattern>>,
     /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
-    /// For each of `entries`, and for packets of IPv4 and IPv6: the label without flavor, if window and scale alone tell the version.
-    without_flavor: Vec<[Option<Arc<Label>>; 2]>,
+    /// For each of `entries`: the label without flavor.
+    without_flavor: Vec<Arc<Label>>,
+    /// For each of `entries`, and for packets of IPv4 and IPv6: whether window and scale alone tell the version.
+    is_version_by_window: Vec<[bool; 2]>,
     buckets: HashMap<Key, Bucket, RandomState>,
+    /// The layouts with options that middleboxes clear.
+    clearable: Vec<OptionLayout>,
     /// Empty once the file is read.
     coverers: Coverers,
     match_cache: MatchCache,
@@ -41,8 +46,18 @@ struct Found {
     exact: u32,
     /// The first signature that matches fuzzily.
     fuzzy: u32,
-    /// The first of those that a packet identifies although it differs.
-    identified: u32,
+    /// The system that the packet identifies although it differs, without an exact match.
+    identified: Option<Identified>,
+}
+
+/// The first matches among the signatures with the options of a packet, as indices or [`NO_ENTRY`].
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    specific: u32,
+    generic: u32,
+    fuzzy: u32,
+    /// The first one that differs in quirks alone.
+    other_quirks: u32,
 }
 
 /// The fields that must match exactly: options, length of the IP options and [exact quirks](EXACT_QUIRKS).
@@ -104,14 +119,16 @@ impl TcpIndex {
 
     /// Completes the index after the last signature. `without_flavor` returns a label without its flavor.
     pub(crate) fn finish(&mut self, mut without_flavor: impl FnMut(&Label) -> Arc<Label>) {
-        let is_version_by_window = is_version_by_window(&self.entries);
-        let with_flags = self.entries.iter().zip(is_version_by_window);
-        self.without_flavor = with_flags
-            .map(|(entry, versions)| {
-                versions.map(|by_window| by_window.then(|| without_flavor(&entry.label)))
-            })
-            .collect();
-        let carried_by_ttl = self.carried_by_ttl();
+        self.is_version_by_window = is_version_by_window(&self.entries);
+        for entry in &self.entries {
+            let label =
+                if entry.label.is_tool() { Arc::clone(&entry.label) } else { without_flavor(&entry.label) };
+            self.without_flavor.push(label);
+            let layout = entry.pattern.layout;
+            if can_be_cleared(&layout) && !self.clearable.contains(&layout) {
+                self.clearable.push(layout);
+            }
+        }
         // A later specific signature is preferred to a generic one.
         for (entry, covered_by) in self.entries.iter().zip(&mut self.covered_by) {
             if entry.label.generic && covered_by.is_none() {
@@ -127,70 +144,73 @@ impl TcpIndex {
             }
         }
         for Bucket(candidates) in self.buckets.values_mut() {
-            for candidate in candidates.iter_mut() {
-                candidate.is_carried_by_ttl = carried_by_ttl.contains(&candidate.index);
-            }
             candidates.sort_unstable_by_key(|candidate| (candidate.window_key, candidate.index));
         }
         self.coverers = Coverers::default();
         self.match_cache = MatchCache::default();
     }
 
-    /// The signatures that only the TTL distinguishes from those of another system.
-    fn carried_by_ttl(&self) -> HashSet<u32, RandomState> {
-        let mut carried = HashSet::default();
-        for (index, entry) in (0..).zip(&self.entries) {
-            self.coverers.for_each(Key::from_pattern(&entry.pattern), &entry.pattern, |other_index| {
-                let Some(other) = self.entries.get(other_index as usize) else { return };
-                if is_told_apart_by_ttl(entry, other) {
-                    carried.insert(index);
-                }
-                if is_told_apart_by_ttl(other, entry) {
-                    carried.insert(other_index);
-                }
-            });
-        }
-        carried
-    }
-
     /// The match: the first specific signature, else the first generic one, else the first fuzzy match that the rule
     /// allows, unless its label is a user-space tool.
     pub(crate) fn find(&self, signature: &TcpSignature, rule: MatchRule) -> Option<TcpMatch> {
-        let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
+        let key = Key::from_signature(signature);
         let found = self.match_cache.get_or_find(key, signature, || self.best(key, signature));
-        let fuzzy = match rule {
-            MatchRule::P0f => found.fuzzy,
-            MatchRule::Identified => found.identified,
+        let inexact = match rule {
+            _ if found.exact != NO_ENTRY => None,
+            MatchRule::P0f => Some(self.fuzzy(found.fuzzy, signature)?),
+            MatchRule::Identified => Some(found.identified?),
         };
-        let (index, fit) =
-            if found.exact == NO_ENTRY { (fuzzy, Fit::Fuzzy) } else { (found.exact, Fit::Exact) };
-        let entry = self.entries.get(index as usize)?;
-        if fit == Fit::Fuzzy && entry.label.is_tool() {
+        let index = inexact.map_or(found.exact, |inexact| inexact.index) as usize;
+        let entry = self.entries.get(index)?;
+        if inexact.is_some() && entry.label.is_tool() {
             return None;
         }
-        let without_flavor = match rule {
-            MatchRule::P0f => None,
-            MatchRule::Identified => self.without_flavor.get(index as usize).and_then(|[of_v4, of_v6]| {
-                let label = if signature.version == IpVersion::V4 { of_v4 } else { of_v6 };
-                label.as_ref().filter(|_| may_be_set(signature))
-            }),
-        };
+        let is_any_version = inexact.is_some_and(|inexact| inexact.is_any_version)
+            || rule == MatchRule::Identified
+                && self.is_version_by_window(index, signature.version)
+                && may_be_set(signature);
+        let without_flavor = self.without_flavor.get(index).filter(|_| is_any_version);
         let label = without_flavor.unwrap_or(&entry.label);
-        Some(TcpMatch::new(entry, label, fit, signature))
+        Some(TcpMatch::new(entry, label, inexact.map(|inexact| inexact.reason), signature))
+    }
+
+    /// p0f's fuzzy match.
+    fn fuzzy(&self, index: u32, signature: &TcpSignature) -> Option<Identified> {
+        let ttl = self.entries.get(index as usize)?.pattern.ttl;
+        let has_its_ttl = ttl.fit(signature.ttl) == Some(Fit::Exact);
+        let reason = if has_its_ttl { FuzzyReason::Quirks } else { FuzzyReason::InitialTtl };
+        Some(Identified { index, reason, is_any_version: false })
+    }
+
+    fn is_version_by_window(&self, index: usize, version: IpVersion) -> bool {
+        let by_window = self.is_version_by_window.get(index);
+        by_window.is_some_and(|[of_v4, of_v6]| if version == IpVersion::V4 { *of_v4 } else { *of_v6 })
     }
 
     /// The first match of each kind, including tools.
     #[inline(never)]
     fn best(&self, key: Key, signature: &TcpSignature) -> Found {
+        let search = self.search(key, signature);
+        let exact = search.exact();
+        let other_ttl = || self.of_other_ttl(key, signature);
+        let identified = match exact {
+            NO_ENTRY => search.other_quirks().or_else(other_ttl).or_else(|| self.cleared(signature)),
+            _ => None,
+        };
+        Found { exact, fuzzy: search.fuzzy, identified }
+    }
+
+    /// The matches of a packet with these options.
+    fn search(&self, key: Key, signature: &TcpSignature) -> Search {
         let (mut specific, mut generic) = (NO_ENTRY, NO_ENTRY);
-        let (mut fuzzy, mut identified) = (NO_ENTRY, NO_ENTRY);
+        let (mut fuzzy, mut other_quirks) = (NO_ENTRY, NO_ENTRY);
         self.for_each_candidate(key, signature, |candidate| {
             let first = match candidate.fit(signature) {
-                Some(Fit::Exact) if candidate.is_generic => &mut generic,
-                Some(Fit::Exact) => &mut specific,
-                Some(Fit::Fuzzy) => {
-                    if candidate.is_identified(signature) {
-                        identified = candidate.index.min(identified);
+                Some([Fit::Exact, Fit::Exact]) if candidate.is_generic => &mut generic,
+                Some([Fit::Exact, Fit::Exact]) => &mut specific,
+                Some([_, ttl]) => {
+                    if ttl == Fit::Exact && !candidate.has_few_options {
+                        other_quirks = candidate.index.min(other_quirks);
                     }
                     &mut fuzzy
                 }
@@ -198,13 +218,65 @@ impl TcpIndex {
             };
             *first = candidate.index.min(*first);
         });
-        Found { exact: if specific == NO_ENTRY { generic } else { specific }, fuzzy, identified }
+        Search { specific, generic, fuzzy, other_quirks }
+    }
+
+    /// The match of a packet with another TTL: a signature of last resort, which names the system that its options belong to,
+    /// else the first one.
+    fn of_other_ttl(&self, key: Key, signature: &TcpSignature) -> Option<Identified> {
+        let Bucket(candidates) = self.buckets.get(&key)?;
+        let is_like = |candidate: &&Candidate| {
+            !candidate.has_few_options
+                && candidate.window_key.allows(signature.scale)
+                && candidate.fits_but_window(signature)
+        };
+        let labels = candidates.iter().filter(is_like).filter_map(|candidate| self.label(candidate.index));
+        if !are_of_one_system(labels) {
+            return None;
+        }
+        let mut first = None;
+        self.for_each_candidate(key, signature, |candidate| {
+            let is_like =
+                is_like(&candidate) && self.label(candidate.index).is_some_and(|label| !label.is_tool());
+            if is_like && candidate.fit(signature).is_some() {
+                first = first.max(Some((candidate.is_generic, Reverse(candidate.index))));
+            }
+        });
+        let (_, Reverse(index)) = first?;
+        Some(Identified { index, reason: FuzzyReason::InitialTtl, is_any_version: true })
+    }
+
+    fn label(&self, index: u32) -> Option<&Label> {
+        self.entries.get(index as usize).map(|entry| &*entry.label)
+    }
+
+    /// The match of what stood where a middlebox wrote NOPs.
+    fn cleared(&self, signature: &TcpSignature) -> Option<Identified> {
+        let mut found: Option<Identified> = None;
+        for layout in self.clearable.iter().filter(|layout| signature.layout.may_be_cleared_from(layout)) {
+            let mut sent = *signature;
+            sent.layout = *layout;
+            let search = self.search(Key::from_signature(&sent), &sent);
+            let index = search.exact().min(search.other_quirks);
+            let Some(label) = self.label(index).filter(|label| !label.is_tool()) else { continue };
+            let first = found.get_or_insert(Identified {
+                index,
+                reason: FuzzyReason::ClearedOptions,
+                is_any_version: false,
+            });
+            let first_label = self.label(first.index)?;
+            if !are_of_one_system([first_label, label]) {
+                return None;
+            }
+            first.is_any_version |= first_label != label;
+        }
+        found
     }
 
     /// Calls `take` for the signatures whose key, window and scale match a packet.
     #[inline]
     fn for_each_candidate(&self, key: Key, signature: &TcpSignature, mut take: impl FnMut(&Candidate)) {
-        let Some(Bucket(bucket)) = self.buckets.get(&key) else { return };
+        let Some(Bucket(candidates)) = self.buckets.get(&key) else { return };
         let windows = [
             WindowKey::ANY_WINDOW,
             WindowKey::from_window(WindowPattern::Bytes(signature.window)),
@@ -217,9 +289,9 @@ impl TcpIndex {
             let start = if window == WindowKey::ANY_WINDOW {
                 0
             } else {
-                bucket.partition_point(|candidate| candidate.window_key < window)
+                candidates.partition_point(|candidate| candidate.window_key < window)
             };
-            for candidate in bucket.get(start..).unwrap_or_default() {
+            for candidate in candidates.get(start..).unwrap_or_default() {
                 if candidate.window_key.window() != window {
                     break;
                 }
@@ -242,10 +314,25 @@ impl Key {
     fn from_pattern(pattern: &TcpPattern) -> Self {
         Self::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks)
     }
+
+    fn from_signature(signature: &TcpSignature) -> Self {
+        Self::new(&signature.layout, signature.ip_options_len, signature.quirks)
+    }
 }
 
 /// The index for "no signature".
 const NO_ENTRY: u32 = u32::MAX;
+
+impl Search {
+    fn exact(&self) -> u32 {
+        if self.specific == NO_ENTRY { self.generic } else { self.specific }
+    }
+
+    fn other_quirks(&self) -> Option<Identified> {
+        let (index, reason) = (self.other_quirks, FuzzyReason::Quirks);
+        (index != NO_ENTRY).then_some(Identified { index, reason, is_any_version: false })
+    }
+}
 
 impl WindowKey {
     const SCALE: u32 = 0x1ff;
@@ -295,8 +382,6 @@ struct Candidate {
     is_generic: bool,
     /// Whether the options are too few to identify a system by a packet that differs.
     has_few_options: bool,
-    /// Whether only the TTL distinguishes the signature from that of another system. Known when the index is complete.
-    is_carried_by_ttl: bool,
 }
 
 impl Candidate {
@@ -312,30 +397,36 @@ impl Candidate {
             payload: pattern.payload,
             is_generic: entry.label.generic,
             has_few_options: has_few_options(&pattern.layout),
-            is_carried_by_ttl: false,
         }
     }
 
-    /// Whether a packet that matches fuzzily has the fields that carry the signature.
-    fn is_identified(&self, signature: &TcpSignature) -> bool {
-        let has_its_ttl = self.ttl.fit(signature.ttl) == Some(Fit::Exact);
-        !self.has_few_options && (has_its_ttl || !self.is_carried_by_ttl)
-    }
-
-    /// Compares the remaining fields of a packet whose key, window and scale match.
+    /// Compares the remaining fields of a packet whose key, window and scale match. Returns how quirks and TTL fit.
     #[inline]
-    fn fit(&self, signature: &TcpSignature) -> Option<Fit> {
-        let fixed_fields_fit = self.mss.is_none_or(|mss| mss == signature.mss)
-            && self.payload.is_none_or(|payload| payload == signature.has_payload)
-            && (self.divisor == 1 || signature.window.checked_rem(self.divisor) == Some(0));
-        if !fixed_fields_fit {
+    fn fit(&self, signature: &TcpSignature) -> Option<[Fit; 2]> {
+        if !self.fixed_fields_fit(signature)
+            || self.divisor != 1 && signature.window.checked_rem(self.divisor) != Some(0)
+        {
             return None;
         }
+        Some([self.fit_of_quirks(signature)?, self.ttl.fit(signature.ttl)?])
+    }
+
+    /// Whether all fields but window, scale and TTL match exactly.
+    fn fits_but_window(&self, signature: &TcpSignature) -> bool {
+        self.fixed_fields_fit(signature) && self.fit_of_quirks(signature) == Some(Fit::Exact)
+    }
+
+    #[inline]
+    fn fixed_fields_fit(&self, signature: &TcpSignature) -> bool {
+        self.mss.is_none_or(|mss| mss == signature.mss)
+            && self.payload.is_none_or(|payload| payload == signature.has_payload)
+    }
+
+    #[inline]
+    fn fit_of_quirks(&self, signature: &TcpSignature) -> Option<Fit> {
         let [of_ipv4, of_ipv6] = self.quirks;
         let wanted = if signature.version == IpVersion::V4 { of_ipv4 } else { of_ipv6 };
-        let quirks = fit_of_quirks(wanted, signature.quirks)?;
-        let ttl = self.ttl.fit(signature.ttl)?;
-        Some(if quirks == Fit::Exact { ttl } else { Fit::Fuzzy })
+        fit_of_quirks(wanted, signature.quirks)
     }
 }
 
@@ -446,8 +537,7 @@ mod tests {
                 let packet = signature_from_pattern(&entry.pattern);
                 let mut compared = Vec::new();
                 let entries = &index.entries;
-                let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
-                index.for_each_candidate(key, &packet, |candidate| {
+                index.for_each_candidate(Key::from_signature(&packet), &packet, |candidate| {
                     compared.push(entries[candidate.index as usize].line)
                 });
                 assert!(compared.contains(&entry.line), "{}", entry.pattern);
@@ -478,7 +568,7 @@ mod tests {
             for change in changes {
                 let mut packet = packet;
                 change(&mut packet);
-                let key = Key::new(&packet.layout, packet.ip_options_len, packet.quirks);
+                let key = Key::from_signature(&packet);
                 let best = index.best(key, &packet);
                 let cache = MatchCache::default();
                 for _ in 0..2 {
@@ -486,7 +576,7 @@ mod tests {
                 }
                 assert_eq!(cache.get_or_find(key, &packet, || panic!("cached")), best, "{packet}");
                 let other = MatchCache::default();
-                let none = Found { exact: NO_ENTRY, fuzzy: NO_ENTRY, identified: NO_ENTRY };
+                let none = Found { exact: NO_ENTRY, fuzzy: NO_ENTRY, identified: None };
                 assert_eq!(other.get_or_find(key, &packet, || none), none, "of another index: {packet}");
             }
         }

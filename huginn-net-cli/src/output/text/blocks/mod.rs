@@ -9,7 +9,12 @@ use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
 use huginn_net::consistency::Consistency;
 use huginn_net::core::Amount;
-use huginn_net::db::TcpMatch;
+use huginn_net::db::{FuzzyReason, TcpMatch};
+use huginn_net::observation::Connection;
+use huginn_net::observation::TextLimit;
+use huginn_net::observation::{
+    HttpRequestObservation, HttpResponseObservation, HttpVerdict, Match, SystemCheck, TcpObservation, UptimeObservation,
+};
 use huginn_net::http::{Headers, language};
 use huginn_net::observation::Connection;
 use huginn_net::observation::TextLimit;
@@ -259,6 +264,7 @@ impl Block<'_> {
         let name = if found.is_some_and(|found| found.label.is_tool()) { "tool" } else { "system" };
         self.verdict(name, found.map(TcpMatch::name));
         self.optional("distance", observation.distance.in_words());
+        self.optional("fuzzy", observation.fuzzy_reason().map(FuzzyReason::words));
         self.optional("remarks", Some(observation.params.to_string()).filter(|remarks| remarks != "none"));
         if let Some(found) = &observation.link {
             self.known("link", found.link.as_deref());
