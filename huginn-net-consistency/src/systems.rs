@@ -8,13 +8,14 @@ use huginn_net_tls::ClientFamily;
 const APPLE: &str = "macOS or iOS";
 
 /// Middleboxes that terminate connections, by their names in the built-in database: NAT of virtual machines, apps that
-/// capture the traffic of a phone, load balancers and front ends.
-const MIDDLEBOXES: [&str; 7] = [
+/// capture the traffic of a phone, proxies of carriers, load balancers and front ends.
+const MIDDLEBOXES: [&str; 8] = [
     "Amazon CloudFront",
     "Android VPN service",
     "Google",
     "NetScaler",
     "PCAPdroid",
+    "TCP proxy",
     "VMware NAT",
     "libslirp",
 ];

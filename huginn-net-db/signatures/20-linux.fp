@@ -92,10 +92,24 @@ sig   = *:64:0:*:mss*45,0:mss,sok,ts:df,id+,flow:0
 ; TCP fast open (RFC 7413): option 34 with or without a cookie, data allowed; recorded on
 ; Linux 6.18.
 label = s:unix:Linux:4.20 or newer (fast open)
-sig   = *:64:0:*:mss*44,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:0
-sig   = *:64:0:*:mss*45,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:0
-sig   = *:64:0:*:mss*44,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:+
-sig   = *:64:0:*:mss*45,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:+
+sig   = *:64:0:*:mss*44,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*45,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*46,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*47,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*48,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*49,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*50,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*51,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*52,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*53,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*54,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*55,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:mss*56,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = 4:64:0:65495:mss*1,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+:*
+sig   = 6:64:0:65476:mss*1,*:mss,sok,ts,nop,ws,?34,nop,nop:flow:*
+; Without a cookie (tcp_fastopen bits 0x4 and 0x200), data alone; recorded on Linux 6.18.
+sig   = *:64:0:*:mss*44,*:mss,sok,ts,nop,ws:df,id+,flow:+
+sig   = *:64:0:*:mss*45,*:mss,sok,ts,nop,ws:df,id+,flow:+
 
 ; Option 30 of RFC 8684, recorded on Linux 6.18.
 label = s:unix:Linux:5.6 or newer (multipath TCP)

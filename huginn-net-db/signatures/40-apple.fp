@@ -1,35 +1,32 @@
 ; Apple: XNU, the kernel of macOS, iOS, iPadOS, watchOS and tvOS. One stack, so that a
-; packet tells the generation but seldom the device; hence one name. The scale is
-; computed in tcp_set_max_rwinscale() from the largest receive buffer: 512 KiB is 4, 1
-; MiB is 5, 2 MiB is 6, 4 MiB is 7; phones had 2 MiB (tcp_init(), CONFIG_EMBEDDED) before
-; Macs did. The ID is 0 on packets with DF since
-; net.inet.ip.rfc6864 (RFC 6864) came with macOS 10.13 and iOS 11. ECN was asked for by
+; packet tells the generation but seldom the device; hence one name. The ID is 0 on packets with
+; DF since net.inet.ip.rfc6864 (RFC 6864) came with macOS 10.13 and iOS 11. ECN was asked for by
 ; half the connections of iOS 9 and macOS 10.11, later by all where it worked before.
-; Loopback (MSS 16344) shows the same windows.
+;
+; The scale is computed in tcp_set_max_rwinscale() from the largest receive buffer: 512 KiB is
+; 4, 1 MiB is 5, 2 MiB is 6, 4 MiB is 7. tcp_init() takes a larger one where memory allows
+; (nmbclusters over 30720; phones, CONFIG_EMBEDDED, twice that of Macs), so that a new device
+; with little memory has an old scale: a scale tells the first version that has it, never the
+; last. Loopback (MSS 16344) shows the same windows.
 
 [tcp:request]
 
-; Scale 6: Zeek test captures ssh-dups.pcap (OpenSSH 7.9 of 2019) and gap-recovery.pcap
-; (Firefox 99 on Mac OS X 10.15), Suricata test captures with curl 7.64.1 and Python 3.12 on
-; loopback, FoxIO test capture macos_tcp_flags.pcap. nDPI test capture iphone.pcap has
-; scales 6 and 7 of one phone.
-label = s:unix:macOS or iOS:(macOS 10.14 or newer, iOS 11 or newer)
-sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
-sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
-sig   = 4:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
-sig   = 4:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
+; Zeek test captures ssh-dups.pcap (OpenSSH 7.9 of 2019) and gap-recovery.pcap (Firefox 99 on
+; Mac OS X 10.15), nDPI test captures anyconnect-vpn.pcap (Safari on Mac OS X 10_13_6) and
+; iphone.pcap (scales 6 and 7 of one phone), Suricata test captures with curl 7.54.0, 7.64.1 and
+; Python 3.12 on loopback. Scale 5 in the IoTLS data set: an Apple TV with tvOS 14.3 (AppleTV5,3).
+label = s:unix:macOS or iOS:(macOS 10.13 or newer, iOS 11 or newer)
+sig   = 4:64:0:*:65535,*:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
+sig   = 4:64:0:*:65535,*:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
 sig   = 6:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
 sig   = 6:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
-sig   = 4:64:0:*:65535,8:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
-sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
 
-; nDPI test capture anyconnect-vpn.pcap (Safari on Mac OS X 10_13_6), Suricata test captures
-; with curl 7.54.0.
-label = s:unix:macOS or iOS:(macOS 10.13-10.15, iOS 11-13)
-sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
-sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
+; The ID says an older system, but a SYN+ACK on loopback beside curl 7.64.1 (macOS 10.14 or
+; newer) has it, too.
+label = s:unix:macOS or iOS:
+sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
 
 ; nDPI test captures ookla.pcap (Safari on Mac OS X 10_12_3) and 1kxun.pcap (Darwin 14.5,
 ; which is 10.10), Suricata test capture smb1_osx.pcap (SMB: Mac OS X 10.10).
@@ -38,21 +35,27 @@ sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
 sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+,ecn:0
 
 ; Over IPv6, where there is no ID to tell them apart.
-label = s:unix:macOS or iOS:(macOS 10.10-10.15, iOS 8-13)
+label = s:unix:macOS or iOS:(macOS 10.10 or newer, iOS 8 or newer)
 sig   = 6:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
 
 ; Arkime test captures with curl of darwin12 (10.8), nDPI test capture jsonrpc.pcap (Chrome
 ; on Mac OS X 10_9_2), whatsapp_login_call.pcap (iTunes services, a phone of 2014).
-label = s:unix:macOS or iOS:(Mac OS X 10.8-10.9, iOS 5-10)
+label = s:unix:macOS or iOS:(Mac OS X 10.8-10.12, iOS 5-10)
 sig   = 4:64:0:*:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
+
+; As above, over IPv6.
+label = s:unix:macOS or iOS:(Mac OS X 10.8 or newer, iOS 5 or newer)
 sig   = 6:64:0:*:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1::0
 
 ; Zeek test capture www-odd-url.pcap (Wget of darwin10.8, which is 10.6).
-; net.inet.tcp.win_scale_factor is 3.
-label = s:unix:macOS or iOS:(Mac OS X 10.5-10.7, iOS 3-7)
+; net.inet.tcp.win_scale_factor is 3, the least without a set buffer.
+label = s:unix:macOS or iOS:(Mac OS X 10.5-10.12, iOS 3-10)
 sig   = 4:64:0:*:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
+
+; As above, over IPv6.
+label = s:unix:macOS or iOS:(Mac OS X 10.5 or newer, iOS 3 or newer)
 sig   = 6:64:0:*:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1::0
 
@@ -75,8 +78,15 @@ sig   = *:64:0:*:65535,*:mss,nop,ws,nop,nop,ts,sok,?34,eol+0:df,flow:*
 
 [tcp:response]
 
-; As the SYN. Suricata and Zeek test captures of Python's web server on loopback.
-label = s:unix:macOS or iOS:(macOS 10.14 or newer, iOS 11 or newer)
+; As the SYN. Suricata and Zeek test captures of Python's web server on loopback. Without
+; timestamps: nDPI test capture anydesk.pcapng (192.168.1.178, the Mac of safari.pcap).
+label = s:unix:macOS or iOS:(macOS 10.13 or newer, iOS 11 or newer)
+sig   = 4:64:0:*:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
+sig   = 4:64:0:*:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
+sig   = 4:64:0:*:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
+sig   = 4:64:0:*:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
+sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
+sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
 sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
 sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
 sig   = 4:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
@@ -85,15 +95,12 @@ sig   = 6:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
 sig   = 6:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
-sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
-
-; Suricata test captures with curl 7.54.0 on loopback. Without timestamps: nDPI test capture
-; anydesk.pcapng (192.168.1.178, the Mac of safari.pcap).
-label = s:unix:macOS or iOS:(macOS 10.13-10.15, iOS 11-13)
-sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0
-sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0
 sig   = 4:64:0:*:65535,5:mss,nop,ws,sok,eol+1:df:0
 sig   = 4:64:0:*:65535,5:mss,nop,ws,sok,eol+1:df,ecn:0
+
+; As the SYN.
+label = s:unix:macOS or iOS:
+sig   = 4:64:0:*:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
 
 ; Zeek test captures vncmac.pcap and contentline-irc-5k-line.pcap.
 label = s:unix:macOS or iOS:(macOS 10.10-10.12, iOS 8-10)
@@ -102,15 +109,15 @@ sig   = 4:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+,ecn:0
 sig   = 4:64:0:*:65535,5:mss,nop,ws,sok,eol+1:df,id+:0
 
 ; As the SYN. Suricata test capture tls-client-auth.pcap (loopback over IPv6, 2018).
-label = s:unix:macOS or iOS:(macOS 10.10-10.15, iOS 8-13)
+label = s:unix:macOS or iOS:(macOS 10.10 or newer, iOS 8 or newer)
 sig   = 6:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:flow:0
 sig   = 6:64:0:*:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:ecn,flow:0
 
 ; Zeek test capture pop3-starttls.pcap.
-label = s:unix:macOS or iOS:(Mac OS X 10.8-10.9, iOS 5-10)
+label = s:unix:macOS or iOS:(Mac OS X 10.8-10.12, iOS 5-10)
 sig   = 4:64:0:*:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0
 sig   = 4:64:0:*:65535,4:mss,nop,ws,sok,eol+1:df,id+:0
 
 ; As the SYN.
-label = s:unix:macOS or iOS:(Mac OS X 10.5-10.7, iOS 3-7)
+label = s:unix:macOS or iOS:(Mac OS X 10.5-10.12, iOS 3-10)
 sig   = 4:64:0:*:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0

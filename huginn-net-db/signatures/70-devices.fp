@@ -11,6 +11,14 @@
 label = s:unix:Nintendo Switch:
 sig   = *:64:0:*:32768,6:mss,nop,ws,sok,ts:df,id+:0
 
+; FreeBSD's order with the scale of a maxsockbuf of 128 MiB or more, which no release of FreeBSD
+; has; User-Agents of all systems come with it: the proxy of a carrier or a VPN ends each
+; connection itself.
+label = s:other:TCP proxy:(of a carrier or VPN)
+sig   = *:64:0:*:65535,12:mss,nop,ws,sok,ts:df,flow:0
+sig   = 4:64:0:*:65535,12:mss,nop,ws,sok,ts:df,id+:0
+sig   = *:64:0:*:65535,12:mss,nop,ws,sok,ts::0
+
 ; Cisco documents 4128 bytes as the default of "ip tcp window-size"; only the MSS is sent,
 ; TTL 255. Zeek test capture mixed-vlan-mpls.pcap: the first ID may be 0.
 label = s:other:Cisco IOS:
@@ -31,10 +39,13 @@ sig   = 4:255:0:1460:mss*4,0:mss:id-:0
 sig   = 6:255:0:1440:mss*4,0:mss::0
 
 ; Recorded with lwIP 2.1.3 and 2.2.1 and the older defaults of ESP-IDF: MSS 1440 with a window
-; of 5744, which is not a multiple of it.
+; of 5744, which is not a multiple of it. MSS 1436 with this window is what Arduino's builds of
+; ESP-IDF have (CONFIG_TCP_MSS).
 label = s:other:lwIP:(ESP-IDF)
 sig   = 4:64:0:1440:5744,0:mss::0
 sig   = 4:64:0:1440:5744,0:mss:id-:0
+sig   = 4:64:0:1436:5744,0:mss::0
+sig   = 4:64:0:1436:5744,0:mss:id-:0
 
 ; Recorded with gVisor's netstack of 2026-09-05, which runsc, Cloud Run and Tailscale's user
 ; mode have (captures/tools/stacks/gvisor.go): Linux's order, 20 segments rounded down to the

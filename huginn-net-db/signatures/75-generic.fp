@@ -9,6 +9,11 @@ label = g:unix:Linux:
 sig   = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
 sig   = 6:64:0:*:*,*:mss,sok,ts,nop,ws:flow:0
 
+; The same with fast open (RFC 7413), assigned and experimental option.
+label = g:unix:Linux:(fast open)
+sig   = *:64:0:*:*,*:mss,sok,ts,nop,ws,?34,nop,nop:df,id+,flow:*
+sig   = *:64:0:*:*,*:mss,sok,ts,nop,ws,?254:df,id+,flow:*
+
 ; The order of Linux without timestamps.
 label = g:unix:Linux:(no timestamps)
 sig   = *:64:0:*:*,*:mss,nop,nop,sok,nop,ws:df,id+:0
@@ -35,10 +40,44 @@ sig   = 4:64:0:*:65535,*:mss,nop,ws,sok,ts:df,id+:0
 label = g:unix:BSD:(old or embedded, no SACK)
 sig   = *:64:0:*:16384,0:mss,nop,ws,nop,nop,ts:df,id+:0
 
-; uipopt.h: UIP_RECEIVE_WINDOW is UIP_TCP_MSS, UIP_TTL 64, MSS the only option.
+; tcp_output_segment() of lwIP writes MSS, timestamps, scale and SACK, each if lwipopts.h has it
+; (LWIP_TCP_TIMESTAMPS, LWIP_WND_SCALE, LWIP_TCP_SACK_OUT) and padded by NOPs before; TCP_TTL 255,
+; no DF, the first ID is 0. With an MSS alone, the window is that of opt.h, 4 segments, or the 2 or
+; 8 of public lwipopts.h (STM32Cube, Raspberry Pi Pico).
+label = g:other:lwIP:
+sig   = *:255:0:*:*,0:mss,nop,nop,ts::0
+sig   = 4:255:0:*:*,0:mss,nop,nop,ts:id-:0
+sig   = *:255:0:*:*,*:mss,nop,ws::0
+sig   = 4:255:0:*:*,*:mss,nop,ws:id-:0
+sig   = *:255:0:*:*,0:mss,nop,nop,sok::0
+sig   = 4:255:0:*:*,0:mss,nop,nop,sok:id-:0
+sig   = *:255:0:*:*,*:mss,nop,nop,ts,nop,ws::0
+sig   = 4:255:0:*:*,*:mss,nop,nop,ts,nop,ws:id-:0
+sig   = *:255:0:*:*,0:mss,nop,nop,ts,nop,nop,sok::0
+sig   = 4:255:0:*:*,0:mss,nop,nop,ts,nop,nop,sok:id-:0
+sig   = *:255:0:*:*,*:mss,nop,ws,nop,nop,sok::0
+sig   = 4:255:0:*:*,*:mss,nop,ws,nop,nop,sok:id-:0
+sig   = *:255:0:*:*,*:mss,nop,nop,ts,nop,ws,nop,nop,sok::0
+sig   = 4:255:0:*:*,*:mss,nop,nop,ts,nop,ws,nop,nop,sok:id-:0
+sig   = 4:255:0:*:mss*2,0:mss::0
+sig   = 4:255:0:*:mss*2,0:mss:id-:0
+sig   = 4:255:0:*:mss*4,0:mss::0
+sig   = 4:255:0:*:mss*4,0:mss:id-:0
+sig   = 4:255:0:*:mss*8,0:mss::0
+sig   = 4:255:0:*:mss*8,0:mss:id-:0
+
+; uipopt.h: UIP_RECEIVE_WINDOW is UIP_TCP_MSS, UIP_TTL 64, MSS the only option. The MSS is
+; UIP_BUFSIZE without headers (54 bytes): 400 in uipopt.h, 420 in uIP's port to Unix, 1500 in
+; ports to microcontrollers; UIPEthernet (Arduino) sets 512.
 label = g:other:uIP:
-sig   = 4:64:0:*:mss*1,0:mss::0
-sig   = 4:64:0:*:mss*1,0:mss:id-:0
+sig   = 4:64:0:346:mss*1,0:mss::0
+sig   = 4:64:0:346:mss*1,0:mss:id-:0
+sig   = 4:64:0:366:mss*1,0:mss::0
+sig   = 4:64:0:366:mss*1,0:mss:id-:0
+sig   = 4:64:0:512:mss*1,0:mss::0
+sig   = 4:64:0:512:mss*1,0:mss:id-:0
+sig   = 4:64:0:1446:mss*1,0:mss::0
+sig   = 4:64:0:1446:mss*1,0:mss:id-:0
 
 [tcp:response]
 
@@ -82,5 +121,11 @@ sig   = *:64:0:*:65535,6:mss,nop,ws,sok,eol+1:df,flow:0
 
 ; As the SYN.
 label = g:other:uIP:
-sig   = 4:64:0:*:mss*1,0:mss::0
-sig   = 4:64:0:*:mss*1,0:mss:id-:0
+sig   = 4:64:0:346:mss*1,0:mss::0
+sig   = 4:64:0:346:mss*1,0:mss:id-:0
+sig   = 4:64:0:366:mss*1,0:mss::0
+sig   = 4:64:0:366:mss*1,0:mss:id-:0
+sig   = 4:64:0:512:mss*1,0:mss::0
+sig   = 4:64:0:512:mss*1,0:mss:id-:0
+sig   = 4:64:0:1446:mss*1,0:mss::0
+sig   = 4:64:0:1446:mss*1,0:mss:id-:0

@@ -15,8 +15,7 @@ const UNKNOWN: &str = "???";
 
 const VISTA_TO_10: &str = "Windows Vista, 7, 8, 8.1 or 10, or Server 2008-2016";
 const FROM_10: &str = "Windows 10 or 11, or Server 2016-2025";
-const MAC_NEW: &str = "macOS or iOS (macOS 10.14 or newer, iOS 11 or newer)";
-const MAC_10_13: &str = "macOS or iOS (macOS 10.13-10.15, iOS 11-13)";
+const MAC_NEW: &str = "macOS or iOS (macOS 10.13 or newer, iOS 11 or newer)";
 const MAC_10_10: &str = "macOS or iOS (macOS 10.10-10.12, iOS 8-10)";
 
 /// Programs with a TCP stack of their own, whose SYN and SYN+ACK have one signature.
@@ -83,6 +82,21 @@ const SYN: &[Row] = &[
         "Linux 6.18, MSG_FASTOPEN",
     ),
     (
+        "4:64+0:0:1380:mss*47,10:mss,sok,ts,nop,ws,?34,nop,nop:df,id+:+",
+        "Linux 4.20 or newer (fast open)",
+        "Linux 6.18, MSG_FASTOPEN, MTU 1420",
+    ),
+    (
+        "4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:+",
+        "Linux 4.20 or newer (fast open)",
+        "Linux 6.18, fast open without a cookie",
+    ),
+    (
+        "4:64+0:0:256:65535,7:mss,sok,ts,nop,ws,?34,nop,nop:df,id+:+",
+        "Linux (fast open)",
+        "Suricata tcp_fastopen_segmentation-s1.pcap",
+    ),
+    (
         "4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws,?30:df,id+:0",
         "Linux 5.6 or newer (multipath TCP)",
         "Linux 6.18, IPPROTO_MPTCP",
@@ -134,6 +148,26 @@ const SYN: &[Row] = &[
     ),
     ("4:64+0:0:1460:65535,10:mss,sok,ts,nop,ws:df,id+:0", "Android 5 or newer", "nDPI mpeg-dash.pcap: 11"),
     ("4:63+1:0:1460:65535,9:mss,sok,ts,nop,ws::0", "Android 5 or newer", "nDPI alicloud.pcap, DF cleared"),
+    (
+        "4:64+0:0:1220:65535,9:mss,sok,ts,nop,ws,?34,nop,nop:df,id+:0",
+        "Android 5 or newer (fast open)",
+        "DnsTlsSocket.cpp of Android",
+    ),
+    (
+        "4:64+0:0:1000:mss*60,9:mss,sok,ts,nop,ws:df,id+:0",
+        "Android 5 or newer (small segments)",
+        "net.tcp.default_init_rwnd, a lowered MSS",
+    ),
+    (
+        "4:64+0:0:1460:65535,8:mss,nop,nop,sok,nop,ws:df,id+:0",
+        "Android 5 or newer (no timestamps)",
+        "tcp_syn_build_options() with tcp_timestamps=0",
+    ),
+    (
+        "4:64+0:0:1460:65535,5:mss,nop,nop,sok,nop,ws:df,id+:0",
+        "Linux (no timestamps)",
+        "a scale of no Android",
+    ),
     // Windows
     ("4:128+0:0:1460:mss*44,8:mss,nop,ws,nop,nop,sok:df,id+:0", FROM_10, "FoxIO latest.pcapng: NT 10.0"),
     ("4:128+0:0:1460:65535,8:mss,nop,ws,nop,nop,sok:df,id+:0", FROM_10, "nDPI trickbot.pcap: NT 10.0"),
@@ -174,17 +208,24 @@ const SYN: &[Row] = &[
     // Apple
     ("4:64+0:0:16344:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0", MAC_NEW, "Zeek gap-recovery.pcap"),
     ("4:64+0:0:1460:65535,7:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0", MAC_NEW, "nDPI iphone.pcap"),
-    ("4:64+0:0:1460:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0", MAC_10_13, "nDPI anyconnect-vpn.pcap"),
+    ("4:64+0:0:1460:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0", MAC_NEW, "nDPI anyconnect-vpn.pcap"),
     ("4:64+0:0:1460:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0", MAC_10_10, "nDPI ookla.pcap: 10.12"),
     (
         "4:64+0:0:1460:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0",
-        "macOS or iOS (Mac OS X 10.8-10.9, iOS 5-10)",
+        "macOS or iOS (Mac OS X 10.8-10.12, iOS 5-10)",
         "nDPI jsonrpc.pcap: 10.9.2",
     ),
     (
         "4:64+0:0:1460:65535,3:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0",
-        "macOS or iOS (Mac OS X 10.5-10.7, iOS 3-7)",
+        "macOS or iOS (Mac OS X 10.5-10.12, iOS 3-10)",
         "Zeek www-odd-url.pcap: darwin10.8",
+    ),
+    ("4:64+0:0:1460:65535,5:mss,nop,ws,nop,nop,ts,sok,eol+1:df,ecn:0", MAC_NEW, "IoTLS appletv: tvOS 14.3"),
+    ("4:64+0:0:1460:65535,4:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0", MAC_NEW, "tcp_init() with little memory"),
+    (
+        "4:64+0:0:1460:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df,id+:0",
+        "macOS or iOS",
+        "Suricata, on loopback",
     ),
     // The BSDs and the rest
     ("6:64+0:0:1440:65535,6:mss,nop,ws,sok,ts:flow:0", "FreeBSD 8 or newer", "Zeek ipv6-retr-samba.pcap"),
@@ -200,6 +241,23 @@ const SYN: &[Row] = &[
         "tcp_output() of DragonFly",
     ),
     ("4:64+0:0:1360:32768,6:mss,nop,ws,sok,ts:df,id+:0", "Nintendo Switch", "nDPI nintendo.pcap"),
+    (
+        "4:55+9:0:1400:65535,12:mss,nop,ws,sok,ts:df:0",
+        "TCP proxy (of a carrier or VPN)",
+        "phones and computers of all systems",
+    ),
+    ("4:64+0:0:1460:65535,9:mss,nop,ws,sok,ts:df:0", "FreeBSD", "a maxsockbuf of 16 MiB"),
+    // Settings of lwIP and uIP
+    ("4:255+0:0:1436:mss*4,0:mss::0", "lwIP", "lwipopts.h with TCP_MSS 1436"),
+    ("4:255+0:0:1436:mss*8,0:mss:id-:0", "lwIP", "lwipopts.h of the Raspberry Pi Pico"),
+    ("4:255+0:0:1460:24576,1:mss,nop,ws::0", "lwIP", "LWIP_WND_SCALE"),
+    ("4:240+15:0:1436:mss*4,0:mss,nop,nop,ts::0", "lwIP", "LWIP_TCP_TIMESTAMPS"),
+    ("4:255+0:0:1436:mss*4,0:mss,nop,nop,sok:id-:0", "lwIP", "LWIP_TCP_SACK_OUT"),
+    ("4:255+0:0:1460:65535,3:mss,nop,nop,ts,nop,ws,nop,nop,sok::0", "lwIP", "all options of lwipopts.h"),
+    ("4:255+0:0:1460:5000,0:mss::0", UNKNOWN, "an MSS alone, not lwIP's whole segments"),
+    ("4:64+0:0:1436:mss*4,0:mss::0", "lwIP (ESP-IDF)", "CONFIG_TCP_MSS of Arduino's ESP-IDF"),
+    ("4:64+0:0:366:mss*1,0:mss::0", "uIP", "uip-conf.h of uIP's Unix port"),
+    ("4:64+0:0:1452:mss*1,0:mss::0", UNKNOWN, "IoTLS tplink-bulb, which has other windows, too"),
     // Tools
     ("4:42+22:0:1460:1024,0:mss::0", "Nmap SYN scan", "Nmap 7.93"),
     ("4:44+20:0:1460:3,10:ws,nop,mss,sok,nop,nop:ecn,uptr+:0", "Nmap OS detection", "Nmap 7.93 -O"),
@@ -265,7 +323,7 @@ const SYN_ACK: &[Row] = &[
     ),
     // Apple, the BSDs, Solaris
     ("4:64+0:0:16344:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0", MAC_NEW, "Zeek zip64.pcap"),
-    ("4:64+0:0:1460:65535,5:mss,nop,ws,sok,eol+1:df:0", MAC_10_13, "nDPI anydesk.pcapng"),
+    ("4:64+0:0:1460:65535,5:mss,nop,ws,sok,eol+1:df:0", MAC_NEW, "nDPI anydesk.pcapng"),
     ("4:64+0:0:1460:57344,0:mss,nop,ws,nop,nop,ts:df,id+:0", "FreeBSD 4", "Zeek mixed-vlan-mpls.pcap"),
     ("4:53+11:0:1452:65535,9:mss,nop,ws,sok,ts::0", "FreeBSD", "nDPI whatsapp_login_chat.pcap"),
     ("4:54+10:0:1460:32768,6:mss,nop,ws,nop,nop,ts,sok,nop,nop:df:0", "NetBSD 4 or newer", "Zeek ipv4.pcap"),
