@@ -119,10 +119,13 @@ fn explain_tcp(out: &mut impl Write, mut signature: TcpSignature, database: &Dat
             None => writeln!(out, "{title:<14}unknown")?,
             Some(found) => {
                 write!(out, "{title:<14}{}", found.name())?;
-                match found.distance.in_words() {
-                    Some(distance) => writeln!(out, ", {distance} away")?,
-                    None => writeln!(out)?,
+                if let Some(distance) = found.distance.in_words() {
+                    write!(out, ", {distance} away")?;
                 }
+                if let Some(reason) = found.fuzzy {
+                    write!(out, "; {}", reason.words())?;
+                }
+                writeln!(out)?;
             }
         }
     }
