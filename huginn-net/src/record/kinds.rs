@@ -439,7 +439,7 @@ impl<'a> From<&'a TcpObservation> for TcpRecord<'a> {
             sig: Text::tcp_signature(signature),
             label: observation.label().map(Into::into),
             fuzzy: params.fuzzy,
-            fuzzy_reason: finding.fuzzy_reason().map(|reason| reason.name().into()),
+            fuzzy_reason: observation.fuzzy_reason().map(|reason| reason.name().into()),
             distance: distance.hops,
             params: Text::of(params),
             mtu: link.as_ref().map(|found| found.mtu.0),

@@ -10,11 +10,6 @@ use huginn_net::alert::Alert;
 use huginn_net::consistency::Consistency;
 use huginn_net::core::Amount;
 use huginn_net::db::{FuzzyReason, TcpMatch};
-use huginn_net::observation::Connection;
-use huginn_net::observation::TextLimit;
-use huginn_net::observation::{
-    HttpRequestObservation, HttpResponseObservation, HttpVerdict, Match, SystemCheck, TcpObservation, UptimeObservation,
-};
 use huginn_net::http::{Headers, language};
 use huginn_net::observation::Connection;
 use huginn_net::observation::TextLimit;
