@@ -40,10 +40,10 @@ sig   = 4:64:0:*:65535,*:mss,nop,ws,sok,ts:df,id+:0
 label = g:unix:BSD:(old or embedded, no SACK)
 sig   = *:64:0:*:16384,0:mss,nop,ws,nop,nop,ts:df,id+:0
 
-; tcp_output_segment() of lwIP writes MSS, timestamps, scale and SACK, each if lwipopts.h has it
-; (LWIP_TCP_TIMESTAMPS, LWIP_WND_SCALE, LWIP_TCP_SACK_OUT) and padded by NOPs before; TCP_TTL 255,
-; no DF, the first ID is 0. With an MSS alone, the window is that of opt.h, 4 segments, or the 2 or
-; 8 of public lwipopts.h (STM32Cube, Raspberry Pi Pico).
+; Recorded with lwIP 2.1.3 (captures/tools/stacks/lwip.c): MSS, timestamps, scale and SACK, in this
+; order, each if lwipopts.h has it (LWIP_TCP_TIMESTAMPS, LWIP_WND_SCALE, LWIP_TCP_SACK_OUT) and
+; padded by NOPs before; TCP_TTL 255, no DF, the first ID is 0. With an MSS alone, the window is
+; that of opt.h, 4 segments, or the 2 or 8 of public lwipopts.h (STM32Cube, Raspberry Pi Pico).
 label = g:other:lwIP:
 sig   = *:255:0:*:*,0:mss,nop,nop,ts::0
 sig   = 4:255:0:*:*,0:mss,nop,nop,ts:id-:0
@@ -65,6 +65,15 @@ sig   = 4:255:0:*:mss*4,0:mss::0
 sig   = 4:255:0:*:mss*4,0:mss:id-:0
 sig   = 4:255:0:*:mss*8,0:mss::0
 sig   = 4:255:0:*:mss*8,0:mss:id-:0
+
+; The same with ESP-IDF's MSS and TTL, recorded with its windows of 5744 and 5760.
+label = g:other:lwIP:(ESP-IDF)
+sig   = 4:64:0:1440:*,0:mss,nop,nop,sok::0
+sig   = 4:64:0:1440:*,0:mss,nop,nop,sok:id-:0
+sig   = 4:64:0:1440:*,*:mss,nop,ws::0
+sig   = 4:64:0:1440:*,*:mss,nop,ws:id-:0
+sig   = 4:64:0:1440:*,*:mss,nop,ws,nop,nop,sok::0
+sig   = 4:64:0:1440:*,*:mss,nop,ws,nop,nop,sok:id-:0
 
 ; uipopt.h: UIP_RECEIVE_WINDOW is UIP_TCP_MSS, UIP_TTL 64, MSS the only option. The MSS is
 ; UIP_BUFSIZE without headers (54 bytes): 400 in uipopt.h, 420 in uIP's port to Unix, 1500 in

@@ -3,13 +3,14 @@
 //	lwip FILE
 //
 // To build it, with the sources of lwIP in the folder LWIP and the settings to record as -D (none: lwIP's own defaults; ESP-IDF:
-// -DTCP_MSS=1440 -DTCP_WND=5760 -DIP_DEFAULT_TTL=64 -DMEM_SIZE=65536 -DPBUF_POOL_SIZE=64, or 5744):
+// -DTCP_MSS=1440 -DTCP_WND=5760 -DIP_DEFAULT_TTL=64 -DMEM_SIZE=65536 -DPBUF_POOL_SIZE=64, or 5744; other options: any of
+// -DLWIP_TCP_TIMESTAMPS=1 -DLWIP_WND_SCALE=1 -DTCP_RCV_SCALE=3 -DLWIP_TCP_SACK_OUT=1):
 //
 //	mkdir arch && touch arch/cc.h
 //	printf '#define NO_SYS 1\n#define SYS_LIGHTWEIGHT_PROT 0\n#define LWIP_SOCKET 0\n#define LWIP_NETCONN 0\n#define LWIP_IPV6 1\n' >lwipopts.h
 //	cc -I. -ILWIP/src/include lwip.c LWIP/src/core/*.c LWIP/src/core/ipv[46]/*.c LWIP/src/netif/ethernet.c -o lwip
 //
-// The signatures of lwIP are from 2.1.3 and 2.2.1.
+// The signatures of lwIP are from 2.1.3 and 2.2.1, those with other options than the MSS from 2.1.3.
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>

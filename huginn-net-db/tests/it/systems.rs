@@ -250,12 +250,14 @@ const SYN: &[Row] = &[
     // Settings of lwIP and uIP
     ("4:255+0:0:1436:mss*4,0:mss::0", "lwIP", "lwipopts.h with TCP_MSS 1436"),
     ("4:255+0:0:1436:mss*8,0:mss:id-:0", "lwIP", "lwipopts.h of the Raspberry Pi Pico"),
-    ("4:255+0:0:1460:24576,1:mss,nop,ws::0", "lwIP", "LWIP_WND_SCALE"),
-    ("4:240+15:0:1436:mss*4,0:mss,nop,nop,ts::0", "lwIP", "LWIP_TCP_TIMESTAMPS"),
-    ("4:255+0:0:1436:mss*4,0:mss,nop,nop,sok:id-:0", "lwIP", "LWIP_TCP_SACK_OUT"),
-    ("4:255+0:0:1460:65535,3:mss,nop,nop,ts,nop,ws,nop,nop,sok::0", "lwIP", "all options of lwipopts.h"),
+    ("4:255+0:0:1460:24576,1:mss,nop,ws::0", "lwIP", "lwIP 2.1.3, LWIP_WND_SCALE"),
+    ("4:240+15:0:1436:mss*4,0:mss,nop,nop,ts::0", "lwIP", "lwIP 2.1.3, LWIP_TCP_TIMESTAMPS"),
+    ("4:255+0:0:1436:mss*4,0:mss,nop,nop,sok:id-:0", "lwIP", "lwIP 2.1.3, LWIP_TCP_SACK_OUT"),
+    ("4:255+0:0:1460:65535,3:mss,nop,nop,ts,nop,ws,nop,nop,sok::0", "lwIP", "lwIP 2.1.3, all options"),
     ("4:255+0:0:1460:5000,0:mss::0", UNKNOWN, "an MSS alone, not lwIP's whole segments"),
     ("4:64+0:0:1436:mss*4,0:mss::0", "lwIP (ESP-IDF)", "CONFIG_TCP_MSS of Arduino's ESP-IDF"),
+    ("6:255+0:0:1440:65535,2:mss,nop,ws,nop,nop,sok::0", "lwIP", "lwIP 2.1.3, scale and SACK"),
+    ("4:64+0:0:1440:mss*4,0:mss,nop,nop,sok:id-:0", "lwIP (ESP-IDF)", "lwIP 2.1.3, ESP-IDF with SACK"),
     ("4:64+0:0:366:mss*1,0:mss::0", "uIP", "uip-conf.h of uIP's Unix port"),
     ("4:64+0:0:1452:mss*1,0:mss::0", UNKNOWN, "IoTLS tplink-bulb, which has other windows, too"),
     // Tools

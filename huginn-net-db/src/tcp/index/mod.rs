@@ -120,14 +120,21 @@ impl TcpIndex {
     /// Completes the index after the last signature. `without_flavor` returns a label without its flavor.
     pub(crate) fn finish(&mut self, mut without_flavor: impl FnMut(&Label) -> Arc<Label>) {
         self.is_version_by_window = is_version_by_window(&self.entries);
+        let mut previous: Option<&Entry<TcpPattern>> = None;
         for entry in &self.entries {
-            let label =
-                if entry.label.is_tool() { Arc::clone(&entry.label) } else { without_flavor(&entry.label) };
+            let same_label = previous.filter(|previous| Arc::ptr_eq(&previous.label, &entry.label));
+            let label = match (same_label, self.without_flavor.last()) {
+                (Some(_), Some(label)) => Arc::clone(label),
+                _ if entry.label.is_tool() => Arc::clone(&entry.label),
+                _ => without_flavor(&entry.label),
+            };
             self.without_flavor.push(label);
             let layout = entry.pattern.layout;
-            if can_be_cleared(&layout) && !self.clearable.contains(&layout) {
+            let is_new = previous.is_none_or(|previous| previous.pattern.layout != layout);
+            if is_new && can_be_cleared(&layout) && !self.clearable.contains(&layout) {
                 self.clearable.push(layout);
             }
+            previous = Some(entry);
         }
         // A later specific signature is preferred to a generic one.
         for (entry, covered_by) in self.entries.iter().zip(&mut self.covered_by) {
