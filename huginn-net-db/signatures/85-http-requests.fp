@@ -23,7 +23,7 @@ sig   = 1:Host,Connection=[keep-alive],User-Agent,?Origin,Accept=[*/*],?Referer,
 ; 86), nDPI emotet.pcap (Edge 99), Zeek putty-upload.pcap (Chrome 108). Versions before 59 send
 ; it, too, where they do not offer "sdch"; the blank after the comma is that of 39 (Arkime
 ; jsonrpc.pcap). On a trustworthy origin sec-ch-* and Sec-Fetch-* stand between.
-label = s:!:Chromium:Chrome 39 or newer, or a browser made of it (Edge, Opera, Brave)
+label = s:!:Chromium:Chrome 39 or newer, or a browser based on it (Edge, Opera, Brave)
 sys   = @win,@unix
 sig   = 1:Host,Connection=[keep-alive],?Cache-Control,?Upgrade-Insecure-Requests,User-Agent,Accept=[*/*],?Origin,?Referer,Accept-Encoding=[gzip, deflate],Accept-Language,?Cookie,?If-None-Match,?If-Modified-Since:Accept-Charset,Keep-Alive,Priority,Sec-Fetch-Site:Chrome/
 sig   = 1:Host,Connection=[keep-alive],User-Agent,Accept=[*/*],Accept-Encoding=[gzip, deflate],Accept-Language:Accept-Charset,Keep-Alive,Priority:Chrome/

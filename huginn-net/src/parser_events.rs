@@ -83,7 +83,7 @@ pub(crate) struct ParserEvents<'a> {
     pub(crate) systems: &'a HandshakeSystems,
     /// The outcome of the last reported mismatch of the connection.
     pub(crate) mismatch: &'a Cell<Option<Outcome>>,
-    /// Whether the client of the connection names no server; set only if findings above fingerprints are enabled.
+    /// Whether the client of the connection names no server; set only if findings are enabled.
     pub(crate) is_nameless: &'a Cell<bool>,
 }
 

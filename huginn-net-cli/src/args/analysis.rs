@@ -73,7 +73,7 @@ pub(crate) struct FlowArguments {
     pub(crate) workers: Workers,
 
     /// Seed that decides which flows share a part of the flow table: a number, or 'random' [default: derived from the
-    /// machine for files, random for live capture]. --stats prints it; it matters only if flows are evicted
+    /// machine for files, random for live capture]. It matters only if flows are evicted
     #[arg(long, value_name = "N", value_parser = parse_seed)]
     pub(crate) seed: Option<SeedArgument>,
 
@@ -124,7 +124,7 @@ pub(crate) struct AlertArguments {
     pub(crate) thresholds: ThresholdArguments,
 
     /// Leave the alerts out that this file lists, a JSON object a line with 'kind', 'host', 'server', 'fingerprint', 'until', and
-    /// 'reason' (docs/findings.md#known-alerts); may be repeated. --stats counts them
+    /// 'reason' (docs/findings.md#known-alerts); may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Vec<PathBuf>,
 }

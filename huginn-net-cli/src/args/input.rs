@@ -56,7 +56,7 @@ pub(crate) struct NetworkArguments {
     #[arg(long)]
     pub(crate) merge: bool,
 
-    /// The same, and name the network
+    /// As --merge, and name the joined network
     #[arg(long, value_name = "NAME", conflicts_with = "merge")]
     pub(crate) network: Option<String>,
 }

@@ -110,7 +110,7 @@ fn report_evicted(hosts: &HostCounters, left_out: u64) {
     let evicted = hosts.evicted.saturating_add(hosts.evicted_for_memory).saturating_add(left_out);
     if evicted > 0 {
         stderr::report(&format_args!(
-            "the summary omits {evicted} of {} hosts, the longest idle ones: the host limit was reached",
+            "the list omits {evicted} of {} hosts, the longest idle ones: the host limit was reached",
             hosts.seen
         ));
     }

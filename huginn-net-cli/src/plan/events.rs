@@ -95,7 +95,7 @@ impl<'a> Scope<'a> {
         };
         if is_of_baseline && !self.has_baseline {
             let (what, name) = match texts {
-                [observation, ..] if field == "finding" => ("finding", observation.as_str()),
+                [finding, ..] if field == "finding" => ("finding", finding.as_str()),
                 _ => ("field", field),
             };
             return Some(refusals::FIELD_NEEDS.advice(&[what, name, "--baseline"]));

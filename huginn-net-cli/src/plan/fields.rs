@@ -24,7 +24,7 @@ const DEFAULT_COLUMNS: [&str; 8] =
 const MATCH_COLUMNS: [&str; 9] =
     ["subject", "type", "value", "match_label", "list", "line", "matched_event", "packet", "file"];
 
-/// Those of findings above fingerprints.
+/// Those of findings.
 const FINDING_COLUMNS: [&str; 4] = ["finding", "reason", "packet", "file"];
 
 /// The columns of a table with these kinds of events, if the user names none.

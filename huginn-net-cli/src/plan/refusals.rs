@@ -1,7 +1,7 @@
 //! The combinations of options that the program refuses, beside those that the definition of the command line excludes.
 //!
 //! A rule speaks of what an option asks for: `--no-pager` with JSON is accepted, because no pager starts; `--color always` with JSON is
-//! one, because JSON has no colours.
+//! refused, because JSON has no colours.
 
 use crate::failure::Failure;
 
@@ -106,7 +106,7 @@ program refuses.
 
 ## Commands and categories
 
-The headings are those of the help pages. A configuration file of `live` may have all these options but those that `live` lacks.
+The headings are those of the help pages. A configuration file of `live` may have each of these options that `live` has.
 *Output*: each table `[[output]]` of the file may have the option. *Reload*: SIGHUP may change it.
 
 ";
@@ -121,7 +121,7 @@ interface, and `LIST` a watch list.
 |---|---|
 ";
 
-    /// The commands, without those that only have other commands.
+    /// All commands but `help`.
     fn commands(program: &Command) -> impl Iterator<Item = &Command> {
         program.get_subcommands().filter(|command| command.get_name() != "help")
     }

@@ -229,7 +229,7 @@ fn seen(host: &HostProfile, zone: &Zone) -> String {
 }
 
 fn remarks(host: &HostProfile) -> String {
-    let mut remarks: Vec<String> = host.tools.findings().map(|found| found.to_string()).collect();
+    let mut remarks: Vec<String> = host.tools.observations().map(|found| found.to_string()).collect();
     remarks.extend(host.one_device().map(ToString::to_string));
     // What is shared changed before.
     match (&host.sharings.latest, &host.changes.latest) {

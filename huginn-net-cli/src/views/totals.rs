@@ -70,7 +70,7 @@ pub(crate) fn write(
         writeln!(
             out,
             "{:TITLE_WIDTH$}no SYN, TLS hello, HTTP head or SSH identification in {}, {} and {}",
-            "no findings",
+            "no events",
             Amount(decode.tcp, "TCP segment(s)"),
             Amount(decode.udp, "UDP datagram(s)"),
             Amount(others, "other packet(s)")

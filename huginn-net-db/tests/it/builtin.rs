@@ -68,7 +68,7 @@ fn alternative_software_is_in_the_name() {
         let flavor = format!(" {}", label.flavor.as_deref().unwrap_or_default());
         let mut alternatives = flavor.split(" or ").skip(1);
         let is_version = |text: &str| {
-            ["newer", "older", "based on", "a browser made of it"].iter().any(|rest| text.starts_with(rest))
+            ["newer", "older", "based on", "a browser based on it"].iter().any(|rest| text.starts_with(rest))
         };
         assert!(alternatives.all(is_version), "{label}");
     }

@@ -119,7 +119,7 @@ impl KnownAlerts {
         self.silenced.load(Ordering::Relaxed)
     }
 
-    /// Whether a finding is a known alert. It is counted then.
+    /// Whether an observation is a known alert. It is counted then.
     pub(crate) fn silences(
         &self,
         observation: &Observation,

@@ -72,7 +72,7 @@ huginn_net_core::table_enum! {
 }
 
 impl AlertKind {
-    /// The kind of a finding that is an alert.
+    /// The kind of an observation that is an alert.
     pub(crate) const fn of(observation: &Observation) -> Option<Self> {
         Some(match observation {
             Observation::Match(_) => Self::Match,

@@ -7,6 +7,7 @@ use huginn_net_core::Amount;
 use huginn_net_tcp::TcpSignature;
 use serde::{Deserialize, Serialize};
 
+use super::stored::at_most;
 use crate::limits::MAX_ALIKE_HOPS;
 
 /// Minimum number of networks whose servers answer alike before one device is taken to answer for them. Front ends of one
@@ -49,6 +50,7 @@ pub struct AlikeServers {
     /// The signature of all SYN+ACKs, without timestamp.
     pub signature: TcpSignature,
     /// The addresses, sorted.
+    #[serde(deserialize_with = "at_most::<MAX_ALIKE_SERVERS, _, _>")]
     pub(super) servers: Vec<IpAddr>,
     /// Whether there are more servers than were counted.
     pub has_more: bool,

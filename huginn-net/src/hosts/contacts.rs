@@ -7,7 +7,7 @@ use huginn_net_core::Side;
 use huginn_net_http::without_port;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::stored::{Bytes, exact};
+use super::stored::{Bytes, at_most};
 use crate::limits::MAX_HOST_BYTES;
 
 /// Maximum number of peers, and of names, of a profile: half of them the most used ones. With the longest names 10 KiB, usually
@@ -22,7 +22,7 @@ const MAX_CONTACTS: usize = 32;
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Contacts<T> {
     /// In order of insertion.
-    #[serde(deserialize_with = "exact")]
+    #[serde(deserialize_with = "at_most::<MAX_CONTACTS, _, _>")]
     pub(super) entries: Vec<Contact<T>>,
     pub(super) left_out: u32,
 }

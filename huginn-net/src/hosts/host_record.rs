@@ -306,7 +306,7 @@ impl<'a> HostRecord<'a> {
             last_seen: host.last_seen,
             as_client,
             as_server,
-            tools: host.tools.findings().map(|found| (&found).into()).collect(),
+            tools: host.tools.observations().map(|found| (&found).into()).collect(),
             one_device: host.one_device().map(Into::into),
             link: link.and_then(|seen| seen.link.as_ref()).map(Into::into),
             mtu: link.map(|seen| seen.mtu.0),

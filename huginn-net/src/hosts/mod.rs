@@ -557,7 +557,7 @@ impl Hosts {
             return;
         }
         self.counters.count(&result);
-        for observation in result.findings() {
+        for observation in result.observations() {
             let event =
                 Event::new(context.ts, packet_number, context.flow.clone(), context.side, observation);
             self.conclude(event, report);
@@ -667,7 +667,7 @@ impl UpdateResult {
         matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None, tool: None, .. })
     }
 
-    fn findings(self) -> impl Iterator<Item = Observation> {
+    fn observations(self) -> impl Iterator<Item = Observation> {
         let changes = self.conclusions.into_iter().flatten().map(|conclusion| match conclusion {
             Conclusion::Changed(found) => Observation::HostChange(found),
             Conclusion::Shared(found) => Observation::IpSharing(found),

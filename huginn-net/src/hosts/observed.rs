@@ -37,7 +37,7 @@ pub(in crate::hosts) enum Unnamed {
 }
 
 impl Observed {
-    /// The values of a finding about a side; `None` if it has none that baselines list.
+    /// The values of an observation about a side; `None` if it has none that baselines list.
     pub(crate) fn of(observation: &Observation, subject: Side) -> Option<Self> {
         let mut found = Self::default();
         match observation {

@@ -7,6 +7,7 @@ use huginn_net_http::language as languages;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::limits::MAX_SOFTWARE_LEN;
 use crate::observation::StaticText;
 
 /// Whether a field need not be stored.
@@ -14,11 +15,12 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Reads a list without room for more.
-pub(super) fn exact<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+/// Reads a list of at most `MAX` values, without room for more.
+pub(super) fn at_most<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let mut values = Vec::deserialize(deserializer)?;
+    values.truncate(MAX);
     values.shrink_to_fit();
     Ok(values)
 }
@@ -104,6 +106,10 @@ pub(super) mod bytes {
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Box<[u8]>, D::Error> {
-        Bytes::deserialize(deserializer).map(|bytes| bytes.to_boxed_slice())
+        let bytes = Bytes::deserialize(deserializer)?.to_boxed_slice();
+        match bytes.len() {
+            len if len > MAX_SOFTWARE_LEN => Err(D::Error::invalid_length(len, &"a shorter text")),
+            _ => Ok(bytes),
+        }
     }
 }

@@ -8,6 +8,7 @@ use huginn_net_db::TcpMatch;
 use serde::{Deserialize, Serialize};
 
 use super::Conclusion;
+use super::stored::at_most;
 use crate::observation::ChangeObservation;
 
 /// Systems of an address in one role that changes are reported of: the database has about twenty.
@@ -26,6 +27,7 @@ pub(super) enum NamedSystems {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Several {
     /// Systems with different TCP stacks, in the order of their first handshakes.
+    #[serde(deserialize_with = "at_most::<MAX_NAMED_SYSTEMS, _, _>")]
     pub(super) names: Vec<Arc<str>>,
     pub(super) latest: Arc<str>,
     /// Whether the address is reported as shared.

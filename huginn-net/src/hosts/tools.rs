@@ -8,7 +8,7 @@ use huginn_net_db::Label;
 use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
-use super::stored::{exact, time};
+use super::stored::{at_most, time};
 use crate::limits::MAX_TOP_VALUES;
 use crate::observation::ToolObservation;
 
@@ -48,7 +48,7 @@ const MIN_TOOL_GROWTH_PERCENT: u64 = 110;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {
-    #[serde(deserialize_with = "exact")]
+    #[serde(deserialize_with = "at_most::<MAX_TOP_VALUES, _, _>")]
     pub(super) seen: Vec<ToolSeen>,
     pub(super) left_out: u32,
 }
@@ -190,7 +190,7 @@ impl Tools {
 
     /// What each tool sent until now, the one with most SYNs first; of equal ones, the first that was seen. Without stacks that send the
     /// SYNs of a scanner.
-    pub fn findings(&self) -> impl Iterator<Item = ToolObservation> {
+    pub fn observations(&self) -> impl Iterator<Item = ToolObservation> {
         let mut seen: Vec<&ToolSeen> =
             self.seen.iter().filter(|seen| seen.standing() != Reported::Nothing).collect();
         seen.sort_by_key(|seen| std::cmp::Reverse(seen.syns));
@@ -438,6 +438,7 @@ impl From<PortSet> for Vec<(u16, u16)> {
 /// A set of addresses, sorted, that says whether it left out some.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HostSet {
+    #[serde(deserialize_with = "at_most::<MAX_TOOL_TARGETS, _, _>")]
     pub(super) listed: Vec<IpAddr>,
     /// Whether there are more.
     pub(crate) has_more: bool,
@@ -491,7 +492,7 @@ mod tests {
     }
 
     fn texts(tools: &Tools) -> Vec<String> {
-        tools.findings().map(|found| found.to_string()).collect()
+        tools.observations().map(|found| found.to_string()).collect()
     }
 
     #[test]
@@ -530,7 +531,7 @@ mod tests {
                 tools.add(&nmap, target(1, n.wrapping_mul(40503)), at(round));
             }
         }
-        let found = tools.findings().next().unwrap();
+        let found = tools.observations().next().unwrap();
         assert_eq!((found.syns, found.ports, found.hosts), (131_072, 65_536, 1));
         assert!(tools.heap_bytes() < 9 << 10, "{}", tools.heap_bytes());
     }
@@ -565,7 +566,7 @@ mod tests {
         for n in 0..9 {
             tools.add(&tool(&n.to_string()), target(1, 80), at(0));
         }
-        assert_eq!((tools.findings().count(), tools.left_out()), (8, 1));
+        assert_eq!((tools.observations().count(), tools.left_out()), (8, 1));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::stored::exact;
+use super::stored::at_most;
 use crate::limits::MAX_TOP_VALUES;
 
 /// The most frequent values, at most eight, with their counts.
@@ -12,7 +12,7 @@ use crate::limits::MAX_TOP_VALUES;
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct TopValues<T> {
     /// In order of insertion.
-    #[serde(deserialize_with = "exact")]
+    #[serde(deserialize_with = "at_most::<MAX_TOP_VALUES, _, _>")]
     pub(super) entries: Vec<Counted<T>>,
     pub(super) left_out: u32,
 }

@@ -23,7 +23,7 @@ use crate::observation::{HttpVerdict, ImitationFinding, MtuObservation, SystemCh
 /// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
 const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
-/// Output of the protocols: a finding for the sink, or an update of the host table.
+/// Output of the protocols: an observation for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Observation, HostUpdate>;
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
@@ -128,14 +128,14 @@ pub(crate) enum Update {
     TlsClient(TlsUpdate),
     /// A ServerHello; sent only if profiles are enabled.
     TlsServer,
-    /// A ClientHello; sent only if findings above fingerprints are enabled.
+    /// A ClientHello; sent only if findings are enabled.
     Request(Box<RequestFacts>),
-    /// A ServerHello or a certificate of a TLS server without a name, or of a C2 program; sent only if findings above fingerprints
+    /// A ServerHello or a certificate of a TLS server without a name, or of a C2 program; sent only if findings
     /// are enabled.
     Server(Box<ServerFacts>),
     /// Values of an event; sent only if there is a baseline.
     Observed(Box<Observed>),
-    /// What follows a SYN; sent only if findings above fingerprints are enabled, or a tool sent the SYN.
+    /// What follows a SYN; sent only if findings are enabled, or a tool sent the SYN.
     Progress(ProgressUpdate),
 }
 
@@ -182,7 +182,7 @@ pub(crate) struct HttpUpdate {
     pub(crate) name: Option<Box<[u8]>>,
     /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
-    /// What a request says of client and server; sent only if findings above fingerprints are enabled.
+    /// What a request says of client and server; sent only if findings are enabled.
     pub(crate) contact: Option<Box<RequestFacts>>,
 }
 
@@ -290,7 +290,7 @@ impl HttpUpdate {
         }
     }
 
-    /// Adds the fields for findings above fingerprints.
+    /// Adds the fields for findings.
     pub(crate) fn for_findings(
         self,
         contact: RequestFacts,

@@ -27,7 +27,7 @@ pub struct FlowState {
     /// Whether client and server have updated their hosts; set only if profiles are enabled.
     pub(super) has_updated: [bool; 2],
     pub(super) handshake: HandshakeProgress,
-    /// What follows the key exchange of SSH; absent unless findings above fingerprints are enabled.
+    /// What follows the key exchange of SSH; absent unless findings are enabled.
     pub(super) login: Option<Box<LoginProgress>>,
     /// The entries of watch lists that the flow has matched.
     pub(super) matches: Option<Box<FlowMatches>>,
@@ -49,7 +49,7 @@ pub(super) struct ProtocolStates {
     pub(super) streams_done: bool,
     /// The outcome of the last reported mismatch of the connection.
     pub(super) mismatch: Cell<Option<Outcome>>,
-    /// Whether the ClientHello of the connection names no server; set only if findings above fingerprints are enabled.
+    /// Whether the ClientHello of the connection names no server; set only if findings are enabled.
     pub(super) is_nameless: Cell<bool>,
     /// The summary of the connection; absent unless it is reported.
     pub(super) connection: Option<Box<OpenConnection>>,

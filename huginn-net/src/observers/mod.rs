@@ -82,11 +82,11 @@ pub struct Observers {
     baseline: Option<Arc<Baseline>>,
     known: Option<Arc<KnownAlerts>>,
     examples: BlindSpotExamples,
-    /// Absent unless findings above fingerprints are enabled.
+    /// Absent unless findings are enabled.
     strays: Option<Box<Strays>>,
 }
 
-/// The update for the values of a finding about a side, if baselines list them.
+/// The update for the values of an observation about a side, if baselines list them.
 fn baseline_update(output: &FlowOutput, subject: Side) -> Option<FlowOutput> {
     let Route::Report(observation) = output else { return None };
     Some(Route::Update(Update::Observed(Box::new(Observed::of(observation, subject)?)).into()))
@@ -144,7 +144,7 @@ impl Checks<'_> {
             Route::Report(observation) if is_known(observation, subject) => return,
             Route::Report(observation) => {
                 if let Some(watcher) = &mut self.watcher {
-                    found = watcher.on_finding(observation, subject, self.matches, || ends);
+                    found = watcher.on_observation(observation, subject, self.matches, || ends);
                 }
             }
             Route::Update(_) if self.has_profiles => mark_first(self.has_updated, subject, &mut output),
@@ -505,7 +505,7 @@ impl Observers {
         (interest, has_keys, suppressed)
     }
 
-    /// Runs the protocols over a segment, and adds it and their findings to the summary of its connection.
+    /// Runs the protocols over a segment, and adds it and their events to the summary of its connection.
     // Not inlined, so that an analysis without summaries has no more code.
     #[cold]
     #[inline(never)]

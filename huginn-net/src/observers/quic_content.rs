@@ -195,7 +195,7 @@ impl Connection {
     }
 }
 
-/// Passes what was decrypted on as findings.
+/// Passes what was decrypted on as events.
 pub(super) fn report(
     parser_events: &ParserEvents<'_>,
     side: Side,

@@ -106,7 +106,7 @@ pub trait Configure: Sized {
     }
 
     /// Follows TLS handshakes over TCP, and of DTLS, to their end, or not (default), and reports
-    /// [`TlsHandshake`](huginn_net_tls::TlsHandshake) findings. It takes more time and memory: connections are read for longer.
+    /// [`TlsHandshake`](huginn_net_tls::TlsHandshake)s. It takes more time and memory: connections are read for longer.
     #[must_use]
     fn handshakes(self, follow: bool) -> Self {
         self.set(|own| {
@@ -184,7 +184,7 @@ pub trait Configure: Sized {
         self.set(|own| own.settings.profiles = remember)
     }
 
-    /// Reports [`Finding`](crate::observation::Finding) findings with these thresholds, or none (default): scans, beacons,
+    /// Reports [`Finding`](crate::observation::Finding)s with these thresholds, or none (default): scans, beacons,
     /// unusual servers, certificates of C2 programs, contradictions and imitations. They cost time for every SYN, ClientHello and
     /// request. The scope of p0f has none.
     ///
@@ -215,7 +215,7 @@ pub trait Configure: Sized {
         self.set(|own| own.known = known)
     }
 
-    /// Enables or disables (default) a [`Connection`](crate::observation::Connection) finding at the end of each flow with
+    /// Enables or disables (default) a [`Connection`](crate::observation::Connection) at the end of each flow with
     /// another event. It costs time for every packet.
     #[must_use]
     fn connections(self, report: bool) -> Self {

@@ -39,12 +39,12 @@ fn sizes_have_reasons() {
         24,
         "per connection with payload: the parser, and which sides it reads",
     );
-    check_size::<Event>(232, "per event: two socket addresses, a time, and the finding");
+    check_size::<Event>(232, "per event: two socket addresses, a time, and the observation");
     check_size::<Observation>(
         120,
         "per event, moved often: the limit is what the compiler moves without memcpy",
     );
     check_size::<HostUpdate>(96, "per update of a host: facts of a handshake or head, the long ones boxed");
     check_size::<Host>(152, "per host: clocks of both roles, and boxes that few hosts have");
-    check_size::<FlowOutput>(120, "per event or update on its way to the sink: a finding is the larger");
+    check_size::<FlowOutput>(120, "per event or update on its way to the sink: an observation is the larger");
 }

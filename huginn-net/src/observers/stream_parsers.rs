@@ -1,4 +1,4 @@
-//! The stream parsers of one TCP connection, and their findings.
+//! The stream parsers of one TCP connection, and their events.
 
 use huginn_net_core::{Conflict, Event, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
 use huginn_net_http::{HttpCounters, HttpParser};
@@ -95,7 +95,7 @@ impl ParserSet for Parsers {
     }
 }
 
-/// Passes data to the parsers of a connection, and their events on as findings.
+/// Passes data to the parsers of a connection, and their events on.
 pub(super) struct ParserReader<'a> {
     pub(super) parser_events: ParserEvents<'a>,
     /// None if HTTP is not read.

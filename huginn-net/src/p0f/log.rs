@@ -16,7 +16,7 @@ pub struct P0fLine<'a> {
     observation: Logged<'a>,
 }
 
-/// The subset of findings that p0f knows.
+/// The subset of observations that p0f knows.
 #[derive(Clone, Copy, Debug)]
 enum Logged<'a> {
     Tcp(&'a TcpObservation),

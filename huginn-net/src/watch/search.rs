@@ -63,7 +63,7 @@ impl<'i> Search<'i> {
         Hits { entries: self.hits, left_out }
     }
 
-    /// Looks up the values of a finding.
+    /// Looks up the values of an observation.
     pub(super) fn observation(&mut self, observation: &Observation) {
         use IndicatorType as T;
         match observation {

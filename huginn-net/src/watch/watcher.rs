@@ -47,10 +47,10 @@ impl Watcher {
         Self(ReplaceableReader::new(handle))
     }
 
-    /// Labels a finding, and returns its matches that the flow does not have yet. `addresses`: client and server.
+    /// Labels an observation, and returns its matches that the flow does not have yet. `addresses`: client and server.
     #[cold]
     #[inline(never)]
-    pub(crate) fn on_finding(
+    pub(crate) fn on_observation(
         &mut self,
         observation: &mut Observation,
         subject: Side,
@@ -98,7 +98,7 @@ impl Watcher {
 }
 
 impl WatchLists {
-    /// Describes a match with what the finding shows.
+    /// Describes a match with what the observation shows.
     fn describe(&self, hit: Hit, observation: &Observation) -> Option<Match> {
         let entry = self.index.entry(hit.entry)?;
         let owned = |text: Option<&[u8]>| text.map(Box::from);

@@ -1,4 +1,4 @@
-//! Checks findings above fingerprints over captures; tests over synthetic traffic are beside the code.
+//! Checks findings over captures; tests over synthetic traffic are beside the code.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 

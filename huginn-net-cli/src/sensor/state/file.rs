@@ -23,7 +23,7 @@ const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
 const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES;
 
 /// The version of the format. A change of the stored hosts changes it, too.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Why a state cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -361,8 +361,8 @@ mod tests {
             ("{}\n".to_owned(), "not a state of 'live'"),
             ("x".repeat(100), "not a state of 'live'"),
             (
-                text.replacen("huginn_net_state\":1", "huginn_net_state\":2", 1),
-                "version 2 of the format; this program reads version 1",
+                text.replacen("huginn_net_state\":2", "huginn_net_state\":3", 1),
+                "version 3 of the format; this program reads version 2",
             ),
             (without_end, "damaged: its end is missing"),
             (text.trim_end().to_owned(), "damaged: a line is cut or too long"),

@@ -43,7 +43,7 @@ const SCAN_HOSTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
 /// Maximum number of contacts that a caller may ask for: 64 KiB of times and packet numbers.
 const MAX_BEACON_CONTACTS: u32 = 1000;
 
-/// Thresholds of findings above fingerprints. docs/findings.md has the rules.
+/// Thresholds of findings. docs/findings.md has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FindingSettings {
     /// Ports of a host that make a scan (default 100).
@@ -61,7 +61,7 @@ impl Default for FindingSettings {
     }
 }
 
-/// Counters of findings above fingerprints.
+/// Counters of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct FindingCounters {

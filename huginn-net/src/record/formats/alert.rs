@@ -8,7 +8,7 @@ use crate::observation::FindingKind;
 use crate::record::{Ip, describe};
 use crate::{Event, Observation};
 
-/// OCSF's number of the class Detection Observation, before that of an activity.
+/// OCSF's number of the class Detection Finding, before that of an activity.
 const OCSF_TYPE: u32 = 200_400;
 
 pub(super) fn kind(event: &Event, out: &mut Vec<u8>) -> bool {
