@@ -66,15 +66,6 @@ sig   = 4:255:0:*:mss*4,0:mss:id-:0
 sig   = 4:255:0:*:mss*8,0:mss::0
 sig   = 4:255:0:*:mss*8,0:mss:id-:0
 
-; The same with ESP-IDF's MSS and TTL, recorded with its windows of 5744 and 5760.
-label = g:other:lwIP:(ESP-IDF)
-sig   = 4:64:0:1440:*,0:mss,nop,nop,sok::0
-sig   = 4:64:0:1440:*,0:mss,nop,nop,sok:id-:0
-sig   = 4:64:0:1440:*,*:mss,nop,ws::0
-sig   = 4:64:0:1440:*,*:mss,nop,ws:id-:0
-sig   = 4:64:0:1440:*,*:mss,nop,ws,nop,nop,sok::0
-sig   = 4:64:0:1440:*,*:mss,nop,ws,nop,nop,sok:id-:0
-
 ; uipopt.h: UIP_RECEIVE_WINDOW is UIP_TCP_MSS, UIP_TTL 64, MSS the only option. The MSS is
 ; UIP_BUFSIZE without headers (54 bytes): 400 in uipopt.h, 420 in uIP's port to Unix, 1500 in
 ; ports to microcontrollers; UIPEthernet (Arduino) sets 512.

@@ -151,7 +151,7 @@ fn unreadable_file_is_left_out() {
 }
 
 #[test]
-fn capture_without_hosts_prints_finding() {
+fn capture_without_hosts_says_why() {
     let output = run(&["--port", "1", &capture("curl-nginx.pcap")]);
     assert_eq!(output.status.code(), Some(0));
     let printed = text(&output.stdout);

@@ -125,9 +125,9 @@ fn color_option_decides() {
 }
 
 #[test]
-fn capture_without_findings_says_why() {
+fn capture_without_events_says_why() {
     let text = stdout(&["--protocols", "http", &capture("nmap-syn.pcap")]);
-    let reason = "\nno findings no SYN, TLS hello, HTTP head or SSH identification in ";
+    let reason = "\nno events   no SYN, TLS hello, HTTP head or SSH identification in ";
     assert!(text.starts_with("total ") && text.contains(reason), "{text}");
 }
 

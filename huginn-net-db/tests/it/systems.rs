@@ -257,7 +257,7 @@ const SYN: &[Row] = &[
     ("4:255+0:0:1460:5000,0:mss::0", UNKNOWN, "an MSS alone, not lwIP's whole segments"),
     ("4:64+0:0:1436:mss*4,0:mss::0", "lwIP (ESP-IDF)", "CONFIG_TCP_MSS of Arduino's ESP-IDF"),
     ("6:255+0:0:1440:65535,2:mss,nop,ws,nop,nop,sok::0", "lwIP", "lwIP 2.1.3, scale and SACK"),
-    ("4:64+0:0:1440:mss*4,0:mss,nop,nop,sok:id-:0", "lwIP (ESP-IDF)", "lwIP 2.1.3, ESP-IDF with SACK"),
+    ("6:64+0:0:1440:8192,2:mss,nop,ws,nop,nop,sok::0", UNKNOWN, "Zeek smtp-starttls.pcap: lwIP or Windows"),
     ("4:64+0:0:366:mss*1,0:mss::0", "uIP", "uip-conf.h of uIP's Unix port"),
     ("4:64+0:0:1452:mss*1,0:mss::0", UNKNOWN, "IoTLS tplink-bulb, which has other windows, too"),
     // Tools
