@@ -158,7 +158,7 @@ fn capture_without_hosts_says_why() {
     assert!(
         printed.starts_with("No hosts found.\n\ntotal       32 packets")
             && printed.contains("\ntime        ")
-            && printed.contains("\nno findings "),
+            && printed.contains("\nno events   "),
         "{printed}"
     );
     assert!(hosts(&["--port", "1", &capture("curl-nginx.pcap")]).is_empty());
