@@ -260,7 +260,7 @@ CURL_CFFI = {
     "safari155": "Safari 15.5", "safari170": "Safari 17.0", "safari180": "Safari 18.0", "safari184": "Safari 18.4",
     "safari260": "Safari 26.0", "safari172_ios": "Safari 17.2 on iOS", "safari180_ios": "Safari 18.0 on iOS",
     "safari184_ios": "Safari 18.4 on iOS", "safari260_ios": "Safari 26.0 on iOS", "firefox133": "Firefox 133",
-    "firefox135": "Firefox 135", "firefox144": "Firefox 144", "firefox147": "Firefox 147", "tor145": "Tor Browser 14.5",
+    "firefox135": "Firefox 135", "firefox144": "Firefox 144", "firefox147": "Firefox 147", "tor145": "Firefox (Tor Browser) 14.5",
     "chrome99_android": "Chrome 99 on Android", "chrome131_android": "Chrome 131 on Android",
 }
 

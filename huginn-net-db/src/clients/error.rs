@@ -64,6 +64,12 @@ pub enum ClientTableFault {
         /// The text.
         value: Box<str>,
     },
+    /// `source` is none of empty, `recorded` and `constructed`.
+    #[error("source: '{value}' is none of 'recorded', 'constructed' and empty")]
+    Source {
+        /// The text.
+        value: Box<str>,
+    },
     /// The lists of `ja4_stable_r` are not those of `ja4_stable`.
     #[error("ja4_stable_r: its hashes are not those of {ja4_stable}")]
     OtherLists {

@@ -40,6 +40,7 @@ tables! {
     "bun.tsv",
     "chromium-http2.tsv",
     "chromium.tsv",
+    "constructed.tsv",
     "cpython.tsv",
     "curl_cffi-http2.tsv",
     "curl_cffi.tsv",
@@ -213,21 +214,38 @@ impl ClientDatabase {
         })
     }
 
+    /// The match of a fingerprint that was recorded; of one library, if the structure of the hello shows it.
+    fn match_entry(entry: &Entry, kind: MatchKind, hello: &ClientHello<'_>) -> ClientMatch {
+        let found = ClientMatch::new(&entry.software, kind);
+        if !found.has_two_libraries() {
+            return found;
+        }
+        match hello.family() {
+            Some(family) => found.of_library(family.name()),
+            None => found,
+        }
+    }
+
     fn match_fingerprint(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
         let ja4 = hello.ja4();
         if let Some(entry) = self.tls.get(&hello.ja4_stable()) {
             if entry.has_ja4(ja4) {
-                return Some(ClientMatch::new(&entry.software, MatchKind::Exact));
+                return Some(Self::match_entry(entry, MatchKind::Exact, hello));
             }
             let session = Session::from_types(hello.extensions().map(|extension| extension.kind));
             let variant = session.change_from(entry.sessions());
-            return Some(ClientMatch::new(&entry.software, MatchKind::Stable).with_variant(variant));
+            return Some(Self::match_entry(entry, MatchKind::Stable, hello).with_variant(variant));
         }
         let family = hello.family();
         self.structural.get_or_find(ja4, family, || {
             let variants = self.variants();
-            variants
-                .client(ja4)
+            let client = variants.client(ja4);
+            let of_library = |found: ClientMatch| match family {
+                Some(family) if found.has_two_libraries() => found.of_library(family.name()),
+                _ => found,
+            };
+            client
+                .map(of_library)
                 .or_else(|| self.match_structure(&hello.ja4_stable_r(), family))
                 .or_else(|| variants.library(ja4))
         })

@@ -12,16 +12,13 @@ use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
 use super::versions::{Version, ranges};
 
-/// Follows the name of a program that was not recorded itself.
-const OR_IMITATION: &str = " or an imitation";
-
 /// The software that a fingerprint identifies: what the recorded clients with this fingerprint have in common.
 ///
-/// [`Display`](fmt::Display) writes the most specific name, such as `Go net/http 1.14-1.20` or `Apple or an imitation`.
+/// [`Display`](fmt::Display) writes the most specific name, such as `Go net/http 1.14-1.20` or `OpenSSL`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Software {
-    /// The library, such as `OpenSSL`; `None` if the clients have different ones.
+    /// The library, such as `OpenSSL`, or two, such as `Conscrypt or BoringSSL`; `None` if the clients have more.
     pub library: Option<Arc<str>>,
     /// The application, such as `Node.js`; `None` if several have the fingerprint, or if it is that of the library's
     /// default settings.
@@ -30,10 +27,10 @@ pub struct Software {
     /// `1.25 and newer`, which include unrecorded versions up to the next recorded one with another fingerprint.
     pub versions: Option<Arc<str>>,
     /// All recorded clients, each with its versions; imitations last, such as `curl_cffi as Chrome 99-107`. If only imitations were
-    /// recorded, the programs that they imitate come first, such as `Safari 18 and newer or an imitation`.
+    /// recorded, the programs that they imitate come first, such as `Safari 18 and newer`.
     pub candidates: Vec<Arc<str>>,
-    /// Whether the sender may be an imitation of what is named: only imitations were recorded, or, where the extensions alone
-    /// name the library, imitations have them, too.
+    /// Whether what is named was not recorded itself, only imitations of it; or, where the extensions alone name the
+    /// library, whether imitations have them, too.
     pub or_imitation: bool,
     /// The packages and scripts, or documents, of the recordings, with their dates.
     pub evidence: Vec<Arc<str>>,
@@ -44,6 +41,8 @@ pub struct Software {
     pub(super) differing: Vec<DifferingImitation>,
     /// The same for a hello in which no field differs; `None` if that is the same.
     pub(super) agreeing: Option<Arc<Software>>,
+    /// The software for each library, if there are two.
+    pub(super) by_library: Vec<Arc<Software>>,
 }
 
 /// A candidate, and the fields in which it differs from the browser that it imitates.
@@ -64,7 +63,7 @@ impl fmt::Display for Software {
         if let Some(versions) = &self.versions {
             write!(f, " {versions}")?;
         }
-        f.write_str(if self.or_imitation && name.is_some() { OR_IMITATION } else { "" })
+        Ok(())
     }
 }
 
@@ -127,6 +126,19 @@ impl ClientMatch {
         Self { software: Arc::new(software), ..self }
     }
 
+    pub(super) fn has_two_libraries(&self) -> bool {
+        !self.software.by_library.is_empty()
+    }
+
+    /// The match of a hello with the structure of this library, if the fingerprint is of two.
+    pub(super) fn of_library(self, library: &str) -> Self {
+        let is_of = |software: &&Arc<Software>| software.library.as_deref() == Some(library);
+        match self.software.by_library.iter().find(is_of) {
+            Some(software) => Self { software: Arc::clone(software), ..self },
+            None => self,
+        }
+    }
+
     /// The match of a hello in which no field differs.
     pub(super) fn into_agreeing(self) -> Self {
         match &self.software.agreeing {
@@ -160,6 +172,12 @@ impl Entry {
     /// Whether a client that imitates another one has the fingerprint.
     pub(super) fn is_imitated(&self) -> bool {
         !self.candidates().1.is_empty()
+    }
+
+    /// The software of each library.
+    fn parts(&self) -> &[Arc<Software>] {
+        let by_library = &*self.software.by_library;
+        if by_library.is_empty() { std::slice::from_ref(&self.software) } else { by_library }
     }
 
     /// The genuine clients, and the imitations.
@@ -244,21 +262,24 @@ fn without_server_name(key: Key) -> Option<String> {
 
 impl Entry {
     /// Merges the rows of a key. All `clients` decide the name: the rows, and those that differ in server_name.
-    fn merge(key: Key, rows: &[&Row<'_>], clients: &[&Row<'_>], recorded: &Recorded<'_>) -> Self {
+    fn merge(key: Key, rows_of_key: &[&Row<'_>], clients: &[&Row<'_>], recorded: &Recorded<'_>) -> Self {
         let (genuine, imitations): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
             clients.iter().copied().partition(|row| row.is_genuine());
         let named = if genuine.is_empty() { &imitations } else { &genuine };
         // The frames of HTTP/2 and HTTP/3 do not depend on the TLS library.
-        let library = common(named.iter().map(|row| row.library))
-            .filter(|library| !library.is_empty() && !matches!(key, Key::Http2(_) | Key::Http3(_)));
-        let applications = programs(&genuine);
+        let has_library = !matches!(key, Key::Http2(_) | Key::Http3(_));
+        let libraries: BTreeSet<&str> =
+            named.iter().map(|row| row.library).filter(|library| has_library && !library.is_empty()).collect();
+        let library = joined_libraries(libraries.iter().copied());
+        let applications = programs(named);
         // The fingerprint of a program without settings of its own is that of its library's defaults.
         let is_specific = genuine.iter().all(|row| row.own_settings);
         // A JA3 has neither the ALPN values nor the signature algorithms: applications that differ in them share it.
         let is_ja3 = matches!(key, Key::Ja3(_));
         let application = common(applications.keys().copied()).filter(|_| is_specific && !is_ja3);
-        let versions = match (application, library) {
+        let versions = match (application, library.as_deref()) {
             _ if is_ja3 => String::new(),
+            (Some(name), _) if genuine.is_empty() => versions_of(name, &applications, &recorded.imitated),
             (Some(name), _) => versions_of(name, &applications, &recorded.applications),
             (None, Some(name)) => {
                 let found = genuine.iter().map(|row| Version(row.library_version)).collect();
@@ -267,20 +288,25 @@ impl Entry {
             (None, None) => String::new(),
         };
         let (candidates, genuine_candidates, differing) = candidates(&genuine, &imitations, recorded);
+        let of_library = |library: &&str| {
+            let of_library = |row: &&Row<'_>| row.library == *library;
+            let [rows, clients]: [Vec<&Row<'_>>; 2] =
+                [rows_of_key, clients].map(|rows| rows.iter().copied().filter(of_library).collect());
+            Self::merge(key, &rows, &clients, recorded).software
+        };
         let software = Software {
-            library: library.map(Into::into),
+            library,
             application: application.map(Into::into),
             versions: Some(versions.into()).filter(|versions: &Arc<str>| !versions.is_empty()),
             candidates,
-            evidence: distinct(
-                &mut clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()),
-            ),
+            evidence: distinct(&mut clients.iter().map(|row| row.evidence_text().into())),
             or_imitation: genuine.is_empty(),
             differing,
+            by_library: if libraries.len() > 1 { libraries.iter().map(of_library).collect() } else { Vec::new() },
             ..Software::default()
         }
         .with_agreeing();
-        let mut ja4: Vec<Ja4> = rows.iter().filter_map(|row| row.ja4).collect();
+        let mut ja4: Vec<Ja4> = rows_of_key.iter().filter_map(|row| row.ja4).collect();
         ja4.sort_unstable();
         ja4.dedup();
         Self {
@@ -292,7 +318,7 @@ impl Entry {
             software: Arc::new(software),
             genuine: genuine_candidates,
             ja4,
-            ja4_stable_r: rows
+            ja4_stable_r: rows_of_key
                 .iter()
                 .map(|row| row.ja4_stable_r)
                 .find(|raw| !raw.is_empty())
@@ -315,8 +341,13 @@ impl Software {
         let of_genuine = entries.iter().flat_map(|entry| entry.candidates().0);
         let of_imitations = entries.iter().flat_map(|entry| entry.candidates().1);
         let application = common(software.clone().map(|software| &software.application));
+        let parts = || named.iter().flat_map(|entry| entry.parts());
+        let libraries: BTreeSet<&str> = parts().filter_map(|part| part.library.as_deref()).collect();
+        let of_library =
+            |library: &&str| Self::of_parts(parts().filter(|part| part.library.as_deref() == Some(*library)));
         Self {
-            library: common(software.clone().map(|software| &software.library)).cloned().flatten(),
+            by_library: if libraries.len() == 2 { libraries.iter().map(of_library).collect() } else { Vec::new() },
+            library: joined_libraries(software.clone().filter_map(|software| software.library.as_deref())),
             application: application.cloned().flatten(),
             versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
@@ -328,6 +359,23 @@ impl Software {
         .with_agreeing()
     }
 
+    /// What the software of one library has in common.
+    fn of_parts<'a>(parts: impl Iterator<Item = &'a Arc<Self>> + Clone) -> Arc<Self> {
+        let application = common(parts.clone().map(|part| &part.application));
+        Arc::new(Self {
+            library: parts.clone().find_map(|part| part.library.clone()),
+            application: application.cloned().flatten(),
+            versions: application
+                .and(common(parts.clone().map(|part| &part.versions)))
+                .cloned()
+                .flatten(),
+            candidates: distinct(&mut parts.clone().flat_map(|part| &part.candidates).cloned()),
+            evidence: distinct(&mut parts.clone().flat_map(|part| &part.evidence).cloned()),
+            or_imitation: parts.clone().all(|part| part.or_imitation),
+            ..Self::default()
+        })
+    }
+
     /// The same without the names that `all` clients do not share, and with the candidates of all.
     pub(super) fn shared_with(self, all: Self, names_application: bool) -> Self {
         let application =
@@ -335,13 +383,14 @@ impl Software {
         let keeps_versions =
             names_application && application == self.application && self.library == all.library;
         Self {
-            library: self.library.filter(|library| Some(library) == all.library.as_ref()),
+            library: all.library,
             application,
             versions: self.versions.filter(|_| keeps_versions),
             candidates: all.candidates,
             evidence: self.evidence,
             or_imitation: all.or_imitation,
             differing: all.differing,
+            by_library: all.by_library,
             ..Self::default()
         }
         .with_agreeing()
@@ -364,7 +413,7 @@ impl Software {
 
 /// The candidate for a program that may be imitated.
 pub(super) fn or_imitation(name: &str) -> Arc<str> {
-    format!("{name}{OR_IMITATION}").into()
+    format!("{name} or an imitation").into()
 }
 
 /// The texts without repetitions.
@@ -404,8 +453,7 @@ fn candidates(
         found.keys().map(|name| with_versions(name, &found, &recorded.applications).into()).collect();
     if genuine.is_empty() {
         let found = programs(imitations);
-        let names = found.keys().map(|name| with_versions(name, &found, &recorded.imitated));
-        candidates.extend(names.map(|name| or_imitation(&name)));
+        candidates.extend(found.keys().map(|name| with_versions(name, &found, &recorded.imitated).into()));
     }
     let mut differing = Vec::new();
     let mut imitators = BTreeMap::<(&str, &[HelloField]), Vec<&Row<'_>>>::new();
@@ -436,6 +484,12 @@ fn candidates(
 }
 
 impl<'a> Row<'a> {
+    /// The package and script, or the document, with the date.
+    fn evidence_text(&self) -> String {
+        let constructed = if self.is_constructed { "constructed from " } else { "" };
+        format!("{constructed}{} ({})", self.evidence, self.date)
+    }
+
     fn is_genuine(&self) -> bool {
         self.imitates.is_empty()
     }
@@ -448,6 +502,21 @@ impl<'a> Row<'a> {
         let (name, version) = split_version(self.imitates);
         (name, Version(version))
     }
+}
+
+/// Between the names of two libraries.
+const OR: &str = " or ";
+
+/// The names of one library or two; `None` if there are more.
+pub(super) fn joined_libraries<'a>(names: impl Iterator<Item = &'a str>) -> Option<Arc<str>> {
+    let names: BTreeSet<&str> = names.flat_map(library_names).collect();
+    let joined = || names.iter().rev().copied().collect::<Vec<_>>().join(OR);
+    (1..=2).contains(&names.len()).then(|| joined().into())
+}
+
+/// The libraries that a joined name has.
+pub(super) fn library_names(joined: &str) -> impl Iterator<Item = &str> {
+    joined.split(OR)
 }
 
 /// The value that all items have.

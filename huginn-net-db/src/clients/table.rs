@@ -58,12 +58,14 @@ pub(super) struct Row<'a> {
     pub(super) differs: Vec<HelloField>,
     /// Whether the application has TLS settings of its own.
     pub(super) own_settings: bool,
+    /// Whether a document says what the client sends; else it was recorded.
+    pub(super) is_constructed: bool,
     pub(super) evidence: &'a str,
     pub(super) date: &'a str,
 }
 
 /// Columns, in the order of the fields in [`Fields`].
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "ja4_stable",
     "akamai_hash",
     "hassh",
@@ -79,6 +81,7 @@ const COLUMNS: [&str; 17] = [
     "imitates",
     "differs",
     "own_settings",
+    "source",
     "evidence",
     "date",
 ];
@@ -142,6 +145,7 @@ impl<'a> Row<'a> {
             imitates,
             differs,
             own_settings,
+            source,
             evidence,
             date,
         ] = values;
@@ -178,6 +182,11 @@ impl<'a> Row<'a> {
                 "yes" => true,
                 "" => false,
                 value => return Err(ClientTableFault::OwnSettings { value: quoted(value) }),
+            },
+            is_constructed: match source {
+                "constructed" => true,
+                "" | "recorded" => false,
+                value => return Err(ClientTableFault::Source { value: quoted(value) }),
             },
             evidence,
             date,

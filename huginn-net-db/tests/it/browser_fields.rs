@@ -238,11 +238,11 @@ fn imitation_is_candidate_for_its_fields() {
         (software.to_string(), software.candidates.join(", "), by_fingerprint)
     };
     let expect = |name: &str, candidates: &str, count: usize| (name.to_owned(), candidates.to_owned(), count);
-    assert_eq!(names(&[&one], &same), expect("NSS or an imitation", "Firefox or an imitation", 2));
+    assert_eq!(names(&[&one], &same), expect("Firefox", "Firefox", 2));
     assert_eq!(names(&[&one], &other), expect("imitation of Firefox", "Parrot as Firefox", 2));
     assert_eq!(
         names(&[&one, &exact], &same),
-        expect("NSS or an imitation", "Firefox or an imitation, Mimic as Firefox 141 and newer", 3)
+        expect("Firefox", "Firefox, Mimic as Firefox 141 and newer", 3)
     );
     let parrot = "Parrot as Firefox 140 and older";
     assert_eq!(

@@ -148,18 +148,42 @@ fn imitations_are_candidates_behind_genuine_clients() {
 }
 
 #[test]
-fn imitation_alone_names_library_only() {
+fn imitations_alone_name_what_they_imitate() {
     let rows = [
         format!("{ONE}\tLib\t\tCloak\t3.1\tBrowser 99\t"),
         format!("{TWO}\tLib\t\tCloak\t3.1\tBrowser 105 on X\t"),
     ];
     let software = software(&rows.each_ref().map(String::as_str));
-    assert_eq!((software.library.as_deref(), software.application.as_deref()), (Some("Lib"), None));
-    assert_eq!(software.to_string(), "Lib or an imitation");
+    assert_eq!((software.library.as_deref(), software.or_imitation), (Some("Lib"), true));
+    assert_eq!(software.to_string(), "Browser 104 and older");
     assert_eq!(
         software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(),
-        ["Browser 104 and older or an imitation", "Cloak as Browser 104 and older"]
+        ["Browser 104 and older", "Cloak as Browser 104 and older"]
     );
+}
+
+#[test]
+fn two_libraries_are_both_named_and_three_are_not() {
+    let row = |library: &str| format!("{ONE}\t{library}\t\tApp of {library}\t\t\tyes");
+    let [one, two, three] = ["One", "Two", "Three"].map(row);
+    let both = software(&[&one, &two]);
+    assert_eq!((both.to_string(), both.application.as_deref()), ("Two or One".to_owned(), None));
+    assert_eq!(software(&[&one, &two, &three]).library, None);
+}
+
+#[test]
+fn evidence_says_that_a_row_is_constructed() {
+    let table = |source: &str| {
+        format!("ja4_stable\tlibrary\tapplication\tsource\tevidence\tdate\n{ONE}\tLib\tApp\t{source}\tRFC 1\t2026-11-29\n")
+    };
+    let evidence = |source: &str| {
+        let found = ClientDatabase::parse(&table(source)).unwrap().match_ja4(ONE.parse().unwrap()).unwrap();
+        found.software.evidence.join("; ")
+    };
+    assert_eq!(evidence("constructed"), "constructed from RFC 1 (2026-11-29)");
+    assert_eq!([evidence("recorded"), evidence("")], ["RFC 1 (2026-11-29)"; 2]);
+    let error = ClientDatabase::parse(&table("guessed")).unwrap_err();
+    assert_eq!(error.to_string(), "line 2: source: 'guessed' is none of 'recorded', 'constructed' and empty");
 }
 
 #[test]

@@ -24,6 +24,8 @@ huginn_net_wire::named! {
         Botan = "Botan",
         /// BoringSSL in other programs than Chromium.
         BoringSsl = "BoringSSL",
+        /// Conscrypt, the TLS of Java on Android, with BoringSSL.
+        Conscrypt = "Conscrypt",
         /// GnuTLS.
         GnuTls = "GnuTLS",
         /// `crypto/tls` of Go's standard library.
@@ -38,6 +40,8 @@ huginn_net_wire::named! {
         Rustls = "rustls",
         /// s2n-tls.
         S2n = "s2n-tls",
+        /// Tongsuo, once BabaSSL: OpenSSL with the Chinese algorithms of RFC 8998.
+        Tongsuo = "Tongsuo",
         /// wolfSSL.
         WolfSsl = "wolfSSL",
     }
@@ -56,7 +60,10 @@ const RECORD_SIZE_LIMIT: u16 = 28;
 
 /// Sequences of suites that occur in no other library's list. After ECDSA with AES-CBC, Apple lists ECDSA with 3DES or
 /// ChaCha20; Schannel lists RSA suites, or DSS in old versions. rustls lists AES-256 before AES-128, or ChaCha20 first.
-const SEQUENCES: [(ClientFamily, &[u16]); 7] = [
+/// Conscrypt lists ECDSA before RSA.
+const SEQUENCES: [(ClientFamily, &[u16]); 9] = [
+    (ClientFamily::Conscrypt, &[0xc02b, 0xc02c, 0xcca9, 0xc02f, 0xc030, 0xcca8]),
+    (ClientFamily::Conscrypt, &[0xcca9, 0xc02b, 0xc02c, 0xcca8, 0xc02f, 0xc030]),
     (ClientFamily::Apple, &[0xc024, 0xc023, 0xc00a, 0xc009, 0xc008]),
     (ClientFamily::Apple, &[0xc024, 0xc023, 0xc00a, 0xc009, 0xcca9]),
     (ClientFamily::Schannel, &[0xc024, 0xc023, 0xc028, 0xc027, 0xc00a, 0xc009, 0xc014, 0xc013]),
@@ -72,6 +79,9 @@ const CHROMIUM_SUITES: [u16; 15] = [
 ];
 /// All 3DES suites, which no other client with GREASE offers.
 const TRIPLE_DES: [u16; 3] = [0xc008, 0xc012, 0x000a];
+
+/// TLS_SM4_GCM_SM3 and TLS_SM4_CCM_SM3 (RFC 8998).
+const TONGSUO_SUITES: [u16; 2] = [0x00c6, 0x00c7];
 
 /// The order in which a library writes extensions.
 struct ExtensionOrder {
@@ -162,6 +172,9 @@ impl ClientFamily {
         if let Some((family, _)) = SEQUENCES.iter().find(|(_, sequence)| follows(sequence)) {
             return Some(*family);
         }
+        if TONGSUO_SUITES.iter().all(|suite| suites.contains(suite)) {
+            return Some(Self::Tongsuo);
+        }
         let kinds: SmallVec<[u16; INLINE_EXTENSIONS]> = hello
             .extensions()
             .map(|extension| extension.kind)
@@ -208,6 +221,20 @@ mod tests {
         // nDPI: 015e8fbd-android.pcap, the services of Android 9.
         assert_eq!(family_with(&suites[1..], &[CHANNEL_ID]), None);
         assert_eq!(family_with(&suites[1..], &APPLICATION_SETTINGS[..1]), Some(ClientFamily::Chromium));
+    }
+
+    /// Android's list is sorted by certificate, BoringSSL's own by cipher: with the same suites, JA4 is the same.
+    #[test]
+    fn order_of_equal_suites_tells_conscrypt_from_boringssl() {
+        let conscrypt = [0x1301, 0xc02b, 0xc02c, 0xcca9, 0xc02f, 0xc030, 0xcca8, 0xc009, 0xc00a, 0xc013, 0xc014];
+        let boringssl = [0x1301, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9, 0xcca8, 0xc009, 0xc013, 0xc00a, 0xc014];
+        let kinds = [0, 23, 65281, 10, 11, 35, 16, 5, 13, 51, 45, 43];
+        assert_eq!(family_with(&conscrypt, &kinds), Some(ClientFamily::Conscrypt));
+        assert_eq!(family_with(&boringssl, &kinds), Some(ClientFamily::BoringSsl));
+        // OpenSSL 1.1.1 writes these extensions.
+        let kinds = [11, 10, 35, 22, 23, 13, 43, 45, 51];
+        assert_eq!(family_with(&[0x1302, 0xc02c], &kinds), Some(ClientFamily::OpenSsl));
+        assert_eq!(family_with(&[0x1302, 0x00c7, 0x00c6, 0xc02c], &kinds), Some(ClientFamily::Tongsuo));
     }
 
     #[test]

@@ -46,6 +46,8 @@ changes! {
     TRIAL 10 "other field trial",
     OTHER_ALPN 11 "other ALPN",
     OTHER_SETTINGS 12 "other cipher suites or settings",
+    /// Other extensions or signature algorithms.
+    OTHER_EXTENSIONS 15 "other extensions",
     /// A value that huginn-net 2.2 calls `ja4_s1`.
     HUGINN_NET_S1 13 "as ja4_s1 of huginn-net 2.2",
     /// The value of a tool that hashes an underscore after the extensions, although no signature algorithms follow.

@@ -8,7 +8,7 @@ use huginn_net_tls::{Ja4Hash, Ja4Raw, Transport, Version};
 use huginn_net_wire::number_digits;
 
 use super::session::Session;
-use crate::clients::software::Entry;
+use crate::clients::software::{Entry, library_names};
 
 /// Extensions of a library that some of its hellos have and others lack.
 pub(super) struct OptionalExtensions {
@@ -20,10 +20,11 @@ pub(super) struct OptionalExtensions {
 }
 
 /// ca34 is trust_anchors, 12e0 an experiment of Chromium without a registered name. OpenSSL: status_request,
-/// encrypt_then_mac, post_handshake_auth, next_protocol_negotiation. rustls without TLS 1.3: no psk_key_exchange_modes and
+/// encrypt_then_mac, post_handshake_auth, next_protocol_negotiation; of these, BoringSSL has the first and the last. rustls without TLS 1.3: no psk_key_exchange_modes and
 /// key_share. wolfSSL resumes without extended_master_secret.
-const OPTIONAL: [OptionalExtensions; 4] = [
-    OptionalExtensions { library: "BoringSSL", trials: &[0x12e0, 0xca34], settings: &[] },
+const OPTIONAL: [OptionalExtensions; 5] = [
+    OptionalExtensions { library: "BoringSSL", trials: &[0x12e0, 0xca34], settings: &[0x0005, 0x3374] },
+    OptionalExtensions { library: "Conscrypt", trials: &[], settings: &[0x0005, 0x3374] },
     OptionalExtensions { library: "OpenSSL", trials: &[], settings: &[0x0005, 0x0016, 0x0031, 0x3374] },
     OptionalExtensions { library: "rustls", trials: &[], settings: &[0x002d, 0x0033] },
     OptionalExtensions { library: "wolfSSL", trials: &[], settings: &[0x0017] },
@@ -86,6 +87,13 @@ pub(super) fn hash(extensions: &[u16], session: Session, algorithms: &[u8]) -> J
     Ja4Hash::from_list(text)
 }
 
+/// JA4_b of these sorted suites.
+pub(super) fn hash_of_suites(suites: &[u16]) -> Ja4Hash {
+    let mut text = Vec::with_capacity(suites.len().saturating_mul(5));
+    append(&mut text, b"", suites);
+    Ja4Hash::from_list(text)
+}
+
 /// The lists that were recorded of one library, over one transport and in one version.
 #[derive(Debug)]
 pub(super) struct LibraryLists<'a> {
@@ -104,21 +112,23 @@ impl<'a> LibraryLists<'a> {
         for entry in entries {
             let Some((library, raw)) = entry.library.library.as_ref().zip(entry.raw()) else { continue };
             let protocol = raw.as_str().get(..3).unwrap_or_default();
-            let lists = found.entry((library, protocol)).or_insert_with(|| Self {
-                library: Arc::clone(library),
-                transport: raw.head().transport(),
-                offers_1_3: offers_1_3(raw),
-                extensions: BTreeSet::new(),
-                algorithms: BTreeSet::new(),
-            });
-            lists.extensions.insert(raw.extensions());
-            lists.algorithms.insert(raw.signature_algorithms());
+            for library in library_names(library) {
+                let lists = found.entry((library, protocol)).or_insert_with(|| Self {
+                    library: library.into(),
+                    transport: raw.head().transport(),
+                    offers_1_3: offers_1_3(raw),
+                    extensions: BTreeSet::new(),
+                    algorithms: BTreeSet::new(),
+                });
+                lists.extensions.insert(raw.extensions());
+                lists.algorithms.insert(raw.signature_algorithms());
+            }
         }
         found.into_values().collect()
     }
 
     /// The hashes of all lists: programs choose settings and signature algorithms, so each list of extensions occurs with
-    /// each list of algorithms.
+    /// each list of algorithms. Without algorithms, extensions are those of many libraries.
     pub(super) fn hashes(&self) -> impl Iterator<Item = Ja4Hash> {
         let optional = OPTIONAL.iter().find(|optional| *optional.library == *self.library);
         let optional =
@@ -130,7 +140,7 @@ impl<'a> LibraryLists<'a> {
         lists.into_iter().flat_map(move |list| {
             let has_algorithms = list.contains(&SIGNATURE_ALGORITHMS);
             let mut hashes = Vec::new();
-            for text in algorithms.iter().filter(|text| text.is_empty() != has_algorithms) {
+            for text in algorithms.iter().filter(|text| has_algorithms && !text.is_empty()) {
                 hashes.extend(sessions.iter().map(|session| hash(&list, *session, text)));
             }
             hashes

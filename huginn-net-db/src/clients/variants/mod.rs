@@ -5,14 +5,14 @@ mod change;
 mod lists;
 mod session;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use huginn_net_tls::{Ja4, Ja4Hash, Ja4Raw, Transport};
 
 use super::software::{self, ClientMatch, Entry, MatchKind, Software};
-use crate::limits::MAX_HASHES_OF_LIBRARY;
+use crate::limits::{MAX_HASHES_OF_LIBRARY, MIN_SUITES_OF_LIBRARY};
 
 use change::Change;
 use lists::LibraryLists;
@@ -43,11 +43,13 @@ struct ClientsOfCiphers {
 #[derive(Debug, Default)]
 struct ClientIndex(HashMap<Ja4Hash, Vec<Hit>, RandomState>);
 
-/// What the extensions show, whatever the cipher suites.
+/// What the extensions alone show, and the cipher suites alone.
 #[derive(Debug, Default)]
 struct LibraryIndex {
-    /// The library; `None` if several have the hash.
-    libraries: HashMap<(Transport, Ja4Hash), Option<Arc<str>>, RandomState>,
+    /// The libraries with these extensions.
+    libraries: HashMap<(Transport, Ja4Hash), BTreeSet<Arc<str>>, RandomState>,
+    /// The libraries with these cipher suites.
+    suites: HashMap<Ja4Hash, BTreeSet<Arc<str>>, RandomState>,
     /// The clients that a program imitates.
     imitated: ClientIndex,
 }
@@ -109,17 +111,45 @@ impl LibraryIndex {
     fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>> + Clone) -> Self {
         let imitated = ClientIndex::new(entries.clone().filter(|entry| entry.is_imitated()));
         let mut index = Self { imitated, ..Self::default() };
+        entries.clone().for_each(|entry| index.add_suites(entry));
         // An imitation says nothing about other hellos of the library.
         for lists in LibraryLists::of_entries(entries.filter(|entry| entry.is_genuine())) {
             for hash in lists.hashes().take(MAX_HASHES_OF_LIBRARY).filter(|hash| *hash != Ja4Hash::EMPTY) {
                 let key = (lists.transport, hash);
-                let library = index.libraries.entry(key).or_insert_with(|| Some(Arc::clone(&lists.library)));
-                if library.as_ref().is_some_and(|library| *library != lists.library) {
-                    *library = None;
-                }
+                index.libraries.entry(key).or_default().insert(Arc::clone(&lists.library));
             }
         }
         index
+    }
+
+    /// Adds the cipher suites of an entry, and those of a connection that is retried with TLS_FALLBACK_SCSV (RFC 7507).
+    fn add_suites(&mut self, entry: &Entry) {
+        const FALLBACK_SCSV: u16 = 0x5600;
+        let Some((library, raw)) = entry.library.library.as_ref().zip(entry.raw()) else { return };
+        let suites = raw.cipher_suites();
+        if suites.len() < MIN_SUITES_OF_LIBRARY {
+            return;
+        }
+        let mut retried = suites.to_vec();
+        retried.push(FALLBACK_SCSV);
+        retried.sort_unstable();
+        for hash in [raw.ja4().cipher_hash(), lists::hash_of_suites(&retried)] {
+            let names = software::library_names(library).map(Arc::from);
+            self.suites.entry(hash).or_default().extend(names);
+        }
+    }
+
+    /// The library of these extensions, else of these cipher suites, and what differs. The suites decide between two.
+    fn find(&self, transport: Transport, ja4: Ja4) -> Option<(Arc<str>, Change)> {
+        let extensions = self.libraries.get(&(transport, ja4.extension_hash()));
+        let suites = self.suites.get(&ja4.cipher_hash());
+        let name = |names: &BTreeSet<Arc<str>>| software::joined_libraries(names.iter().map(|name| &**name));
+        let of_both = || {
+            let both: BTreeSet<_> = extensions?.intersection(suites?).cloned().collect();
+            name(&both)
+        };
+        let of_extensions = || Some((of_both().or_else(|| name(extensions?))?, Change::OTHER_SETTINGS));
+        of_extensions().or_else(|| Some((name(suites?)?, Change::OTHER_EXTENSIONS)))
     }
 }
 
@@ -158,19 +188,19 @@ impl VariantIndex {
         Some(ClientMatch::new(&Arc::new(software), kind).with_variant(variant))
     }
 
-    /// The library that has these extensions and signature algorithms, whatever the cipher suites; with a remark if an imitation
-    /// has them, too.
+    /// The library that has these extensions and signature algorithms, whatever the cipher suites, or these cipher suites; with
+    /// a remark if an imitation has the extensions, too.
     pub(super) fn library(&self, ja4: Ja4) -> Option<ClientMatch> {
         let key = (ja4.head().transport(), ja4.extension_hash());
         let entries = self.clients.values().flat_map(|clients| &clients.entries);
         let index = self.libraries.get_or_init(|| LibraryIndex::new(entries));
-        let library = index.libraries.get(&key)?.clone()?;
+        let (library, change) = index.find(key.0, ja4)?;
         let has_transport = |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
         let or_imitation = index.imitated.0.get(&key.1).is_some_and(|hits| hits.iter().any(has_transport));
         let candidates = if or_imitation { vec![software::or_imitation(&library)] } else { Vec::new() };
         let software =
             Arc::new(Software { library: Some(library), candidates, or_imitation, ..Software::default() });
-        let variant = HelloVariant::default().with(Change::OTHER_SETTINGS, true);
+        let variant = HelloVariant::default().with(change, true);
         Some(ClientMatch::new(&software, MatchKind::Structural).with_variant(variant))
     }
 }
