@@ -10,7 +10,7 @@ use super::browser_fields::{BrowserImitation, HelloField, ImitatedBrowser};
 use super::nearest::NearestClient;
 use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
-use super::versions::{Version, ranges};
+use super::versions::{AND_NEWER, Version, ranges};
 
 /// The software that a fingerprint identifies: what the recorded clients with this fingerprint have in common.
 ///
@@ -26,6 +26,8 @@ pub struct Software {
     /// Versions of the application, or of the library if there is no application: ranges such as `1.14-1.20` or
     /// `1.25 and newer`, which include unrecorded versions up to the next recorded one with another fingerprint.
     pub versions: Option<Arc<str>>,
+    /// The newest version that was recorded, and when, if the newest range of `versions` is open: `156, 2026-11`.
+    pub recorded_to: Option<Arc<str>>,
     /// All recorded clients, each with its versions; imitations last, such as `curl_cffi as Chrome 99-107`. If only imitations were
     /// recorded, the programs that they imitate come first, such as `Safari 18 and newer`.
     pub candidates: Vec<Arc<str>>,
@@ -209,6 +211,8 @@ struct Recorded<'a> {
     libraries: SortedVersions<'a>,
     applications: SortedVersions<'a>,
     imitated: SortedVersions<'a>,
+    /// The last day on which each program, or library, was recorded.
+    dates: BTreeMap<&'a str, &'a str>,
 }
 
 /// Sorted versions by the name of a library or program.
@@ -226,7 +230,12 @@ fn sorted<'a>(versions: Versions<'a>) -> SortedVersions<'a> {
 pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
     let mut groups = BTreeMap::<Key, Vec<&Row<'_>>>::new();
     let [mut libraries, mut applications, mut imitated] = [const { Versions::new() }; 3];
+    let mut dates = BTreeMap::new();
     for row in rows {
+        for name in [row.library, row.application].into_iter().filter(|_| row.is_genuine() && !row.is_constructed) {
+            let date = dates.entry(name).or_insert(row.date);
+            *date = row.date.max(date);
+        }
         let (name, version) = row.program();
         let versions = if row.is_genuine() { &mut applications } else { &mut imitated };
         versions.entry(name).or_default().insert(version);
@@ -239,6 +248,7 @@ pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
         libraries: sorted(libraries),
         applications: sorted(applications),
         imitated: sorted(imitated),
+        dates,
     };
     let mut clients = BTreeMap::<String, Vec<&Row<'_>>>::new();
     for (row, key) in rows.iter().filter_map(|row| Some((row, without_server_name(row.key)?))) {
@@ -287,6 +297,12 @@ impl Entry {
             }
             (None, None) => String::new(),
         };
+        let (name, all) = match (application, library.as_deref()) {
+            (Some(name), _) if genuine.is_empty() => (name, None),
+            (Some(name), _) => (name, recorded.applications.get(name)),
+            (None, name) => (name.unwrap_or_default(), recorded.libraries.get(name.unwrap_or_default())),
+        };
+        let recorded_to = all.and_then(|all| recorded_to(&versions, all, recorded.dates.get(name)));
         let (candidates, genuine_candidates, differing) = candidates(&genuine, &imitations, recorded);
         let of_library = |library: &&str| {
             let of_library = |row: &&Row<'_>| row.library == *library;
@@ -298,6 +314,7 @@ impl Entry {
             library,
             application: application.map(Into::into),
             versions: Some(versions.into()).filter(|versions: &Arc<str>| !versions.is_empty()),
+            recorded_to,
             candidates,
             evidence: distinct(&mut clients.iter().map(|row| row.evidence_text().into())),
             or_imitation: genuine.is_empty(),
@@ -349,7 +366,8 @@ impl Software {
             by_library: if libraries.len() == 2 { libraries.iter().map(of_library).collect() } else { Vec::new() },
             library: joined_libraries(software.clone().filter_map(|software| software.library.as_deref())),
             application: application.cloned().flatten(),
-            versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
+            versions: application.and(common(software.clone().map(|software| &software.versions))).cloned().flatten(),
+            recorded_to: application.and(common(software.map(|software| &software.recorded_to))).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
             or_imitation: genuine.is_empty(),
@@ -369,6 +387,10 @@ impl Software {
                 .and(common(parts.clone().map(|part| &part.versions)))
                 .cloned()
                 .flatten(),
+            recorded_to: application
+                .and(common(parts.clone().map(|part| &part.recorded_to)))
+                .cloned()
+                .flatten(),
             candidates: distinct(&mut parts.clone().flat_map(|part| &part.candidates).cloned()),
             evidence: distinct(&mut parts.clone().flat_map(|part| &part.evidence).cloned()),
             or_imitation: parts.clone().all(|part| part.or_imitation),
@@ -386,6 +408,7 @@ impl Software {
             library: all.library,
             application,
             versions: self.versions.filter(|_| keeps_versions),
+            recorded_to: self.recorded_to.filter(|_| keeps_versions),
             candidates: all.candidates,
             evidence: self.evidence,
             or_imitation: all.or_imitation,
@@ -432,9 +455,20 @@ fn programs<'a>(rows: &[&Row<'a>]) -> Versions<'a> {
     programs
 }
 
+/// Versions of Chromium before a range that may have its fingerprint, too: Chromium tries a change in some installations, and
+/// the recorded builds are without such trials.
+const CHROMIUM_TRIAL_VERSIONS: u64 = 2;
+
 /// The ranges of a program's versions; `all` are its recorded versions.
 fn versions_of(name: &str, found: &Versions<'_>, all: &SortedVersions<'_>) -> String {
-    found.get(name).zip(all.get(name)).map(|(found, all)| ranges(found, all)).unwrap_or_default()
+    let reach = if name == "Chromium" { CHROMIUM_TRIAL_VERSIONS } else { 0 };
+    found.get(name).zip(all.get(name)).map(|(found, all)| ranges(found, all, reach)).unwrap_or_default()
+}
+
+/// The newest recorded version with the month of its recording, if a range of versions is open: `156, 2026-11`.
+fn recorded_to(versions: &str, all: &[Version<'_>], date: Option<&&str>) -> Option<Arc<str>> {
+    let month = date?.get(..7).filter(|_| versions.ends_with(AND_NEWER))?;
+    Some(format!("{}, {month}", all.last()?.short()).into())
 }
 
 /// The names of genuine clients, then of imitations, with their versions; the number of genuine ones; and the imitations

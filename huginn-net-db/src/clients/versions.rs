@@ -17,7 +17,7 @@ impl<'a> Version<'a> {
     }
 
     /// The major version, with the minor one if the major is below 10: `103` for `103.0.5058`, `1.9` for `1.9.7`.
-    fn short(self) -> &'a str {
+    pub(super) fn short(self) -> &'a str {
         let major = self.0.find('.').unwrap_or(self.0.len());
         let (number, rest) = self.0.split_at_checked(major).unwrap_or((self.0, ""));
         if number.len() > 1 {
@@ -42,6 +42,13 @@ impl Version<'_> {
             return None;
         }
         Some(series(short).map_or_else(|| number.to_string(), |series| format!("{series}.{number}")))
+    }
+}
+
+impl Version<'_> {
+    /// The short version that precedes this one by a number of versions; `None` for a version with parts.
+    fn before(self, count: u64) -> Option<String> {
+        self.short().parse::<u64>().ok()?.checked_sub(count).map(|number| number.to_string())
     }
 }
 
@@ -73,12 +80,17 @@ fn without_equal_parts<'a>(one: &'a str, other: &'a str) -> [&'a str; 2] {
     [one, other].map(|text| text.get(end..).unwrap_or_default())
 }
 
+/// Follows the first version of a range without an end.
+pub(super) const AND_NEWER: &str = " and newer";
+
 /// Writes the versions that a fingerprint may stand for, such as `1.9 and older, 1.12-1.20` or `1.25 and newer`.
 ///
 /// `all` are the recorded versions of the program, sorted and without empty ones, and `versions` those with the
 /// fingerprint. A range extends to the next recorded version with another fingerprint, since the versions between were not
 /// recorded; so the oldest and the newest range are open. The text is empty if all recorded versions have the fingerprint.
-pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>]) -> String {
+///
+/// A range that is not the oldest begins `reach` versions earlier.
+pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>], reach: u64) -> String {
     // First and last version; a range without one of them is open.
     let mut ranges: Vec<(Option<String>, Option<String>)> = Vec::new();
     let positions: Vec<usize> =
@@ -89,6 +101,7 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>]) -> S
         let older = start.checked_sub(1).and_then(|index| all.get(index));
         let newer = end.checked_add(1).and_then(|index| all.get(index));
         let first = older.map(|older| older.neighbour(first.short(), 1).unwrap_or(first.short().into()));
+        let first = first.map(|first| Version(&first).before(reach).unwrap_or(first));
         let last = newer.map(|newer| newer.neighbour(last.short(), -1).unwrap_or(last.short().into()));
         match ranges.last_mut() {
             Some((_, end)) if end.is_some() && *end == first => *end = last,
@@ -98,7 +111,7 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>]) -> S
     let texts = ranges.into_iter().map(|range| match range {
         (None, None) => String::new(),
         (None, Some(last)) => format!("{last} and older"),
-        (Some(first), None) => format!("{first} and newer"),
+        (Some(first), None) => format!("{first}{AND_NEWER}"),
         (Some(first), Some(last)) if last == first => first,
         (Some(first), Some(last)) => format!("{first}-{last}"),
     });
@@ -128,17 +141,27 @@ mod tests {
     #[test]
     fn range_ends_before_version_that_differs() {
         let all = sorted(&["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.17.1"]);
-        assert_eq!(ranges(&all.iter().copied().collect(), &all), "", "any version");
-        assert_eq!(ranges(&set(&["1.9.7", "1.11.13", "1.12.17"]), &all), "1.9 and older, 1.11-1.12");
-        assert_eq!(ranges(&set(&["1.13.15"]), &all), "1.13-1.16");
-        assert_eq!(ranges(&set(&["1.17.1"]), &all), "1.14 and newer");
-        assert_eq!(ranges(&set(&[]), &all), "");
+        assert_eq!(ranges(&all.iter().copied().collect(), &all, 0), "", "any version");
+        assert_eq!(ranges(&set(&["1.9.7", "1.11.13", "1.12.17"]), &all, 0), "1.9 and older, 1.11-1.12");
+        assert_eq!(ranges(&set(&["1.13.15"]), &all, 0), "1.13-1.16");
+        assert_eq!(ranges(&set(&["1.17.1"]), &all, 0), "1.14 and newer");
+        assert_eq!(ranges(&set(&[]), &all, 0), "");
+    }
+
+    #[test]
+    fn range_reaches_back_from_first_version() {
+        let all = sorted(&["133.0.1", "134.0.2", "153.0.1", "154.0.1", "156.0.1"]);
+        let range = |versions: &[&str]| ranges(&set(versions), &all, 2);
+        assert_eq!(range(&["134.0.2"]), "132-152");
+        assert_eq!(range(&["154.0.1", "156.0.1"]), "152 and newer");
+        assert_eq!(range(&["133.0.1"]), "133 and older");
+        assert_eq!(range(&["153.0.1"]), "133-153");
     }
 
     #[test]
     fn range_stays_in_its_series() {
         let all = sorted(&["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"]);
-        let range = |version| ranges(&set(&[version]), &all);
+        let range = |version| ranges(&set(&[version]), &all, 0);
         let want = ["0.9 and older", "1.1", "3.5", "4.0", "103-128", "104 and newer"];
         assert_eq!(["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"].map(range), want);
     }
@@ -146,7 +169,7 @@ mod tests {
     #[test]
     fn single_recorded_version_is_no_range() {
         let all = sorted(&["", "2.4"]);
-        assert_eq!(ranges(&set(&["2.4"]), &all), "");
+        assert_eq!(ranges(&set(&["2.4"]), &all, 0), "");
     }
 
     #[test]
@@ -159,8 +182,8 @@ mod tests {
     #[test]
     fn two_patch_releases_make_one_version() {
         let all = sorted(&["17.0.2", "17.0.9", "17.0.15", "21.0.2"]);
-        assert_eq!(ranges(&set(&["17.0.9", "17.0.15"]), &all), "17-20");
-        assert_eq!(ranges(&set(&["17.0.2", "17.0.15"]), &all), "20 and older");
-        assert_eq!(ranges(&set(&["17.0.2", "17.0.9", "17.0.15"]), &all), "20 and older");
+        assert_eq!(ranges(&set(&["17.0.9", "17.0.15"]), &all, 0), "17-20");
+        assert_eq!(ranges(&set(&["17.0.2", "17.0.15"]), &all, 0), "20 and older");
+        assert_eq!(ranges(&set(&["17.0.2", "17.0.9", "17.0.15"]), &all, 0), "20 and older");
     }
 }

@@ -44,9 +44,9 @@ fn changed(raw: &str, head: impl Fn(&str) -> String, more: &[&str]) -> Ja4 {
 #[test]
 fn hash_names_client_and_difference() {
     let rows = [
-        ("t13d1517h2_8daaf6152771_b6f405a00624", "Chromium 134-152", MatchKind::Stable, "resumed"),
-        ("t13i1515h2_8daaf6152771_d8a2da3f94cd", "Chromium 134-152", MatchKind::Variant, "to an address"),
-        ("t13d1517h2_8daaf6152771_dcad5a053991", "Chromium 134-152", MatchKind::Variant, "other field trial"),
+        ("t13d1517h2_8daaf6152771_b6f405a00624", "Chromium 132-152", MatchKind::Stable, "resumed"),
+        ("t13i1515h2_8daaf6152771_d8a2da3f94cd", "Chromium 132-152", MatchKind::Variant, "to an address"),
+        ("t13d1517h2_8daaf6152771_dcad5a053991", "Chromium 132-152", MatchKind::Variant, "other field trial"),
         (
             "t13i3111h2_e8f1e7e78f70_b26ce05bbdd6",
             "libcurl 7.88 and older",

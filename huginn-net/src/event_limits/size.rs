@@ -3,7 +3,7 @@
 //! Names that the operator chooses are not part of them: those of files, interfaces and the names and labels of watch lists.
 
 use huginn_net_core::{Addresses, Event, Segment, Side, Timestamp};
-use huginn_net_db::{ClientMatch, Label};
+use huginn_net_db::{ClientMatch, Label, Software};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tls::quic::QuicClient;
 use huginn_net_tls::{
@@ -463,13 +463,14 @@ fn software(found: Option<&ClientMatch>) -> usize {
     let candidates = found.map_or(&[][..], |found| &found.software.candidates);
     let candidates =
         candidates.iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()).saturating_add(3));
-    100_usize.saturating_add(candidates).saturating_add(software_text(found))
+    120_usize.saturating_add(candidates).saturating_add(software_text(found))
 }
 
 /// Bytes of the name and the versions of software.
 fn software_text(found: Option<&ClientMatch>) -> usize {
     let Some(ClientMatch { software, .. }) = found else { return 0 };
-    let texts = [software.library.as_deref(), software.application.as_deref(), software.versions.as_deref()];
+    let Software { library, application, versions, recorded_to, .. } = &**software;
+    let texts = [library, application, versions, recorded_to].map(Option::as_deref);
     texts.into_iter().flatten().fold(16, |sum: usize, part| sum.saturating_add(part.len()))
 }
 

@@ -60,7 +60,11 @@ pub(super) fn of_match(out: &mut impl Write, found: Option<&ClientMatch>) -> io:
 
 fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
     let software = &found.software;
-    writeln!(out, "software      {software}")?;
+    write!(out, "software      {software}")?;
+    match &software.recorded_to {
+        Some(recorded) => writeln!(out, ", recorded to {recorded}")?,
+        None => writeln!(out)?,
+    }
     if let Some(library) = software.library.as_ref().filter(|_| software.application.is_some()) {
         writeln!(out, "library       {library}")?;
     }
@@ -68,6 +72,9 @@ fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
     match found.variant {
         Some(variant) => writeln!(out, ": {variant}")?,
         None => writeln!(out)?,
+    }
+    if software.or_imitation && !software.evidence.is_empty() {
+        writeln!(out, "remark        not recorded itself: known from programs that imitate it")?;
     }
     if !software.candidates.is_empty() {
         writeln!(out, "candidates    {}", software.candidates.join(", "))?;

@@ -284,6 +284,8 @@ records! {
         application: Option<Text<'a>>,
         /// Versions of the application or the library
         versions: Option<Text<'a>>,
+        /// The newest recorded version, and when it was recorded, if the newest range of versions is open
+        recorded_to[omitted]: Option<Text<'a>>,
         /// All recorded clients with the fingerprint
         candidates: Vec<Text<'a>>,
         /// How the software was identified
@@ -699,13 +701,14 @@ impl<'a> HttpResponseRecord<'a> {
 impl From<ClientMatch> for SoftwareRecord<'_> {
     fn from(found: ClientMatch) -> Self {
         let ClientMatch { software, kind, variant, nearest, .. } = found;
-        let Software { library, application, versions, candidates, imitation, .. } = &*software;
+        let Software { library, application, versions, recorded_to, candidates, imitation, .. } = &*software;
         let fields =
             |imitation: &BrowserImitation| imitation.fields.iter().map(|field| field.name().into()).collect();
         Self {
             library: library.clone().map(Into::into),
             application: application.clone().map(Into::into),
             versions: versions.clone().map(Into::into),
+            recorded_to: recorded_to.clone().map(Into::into),
             candidates: candidates.iter().map(|name| Arc::clone(name).into()).collect(),
             kind: kind.name().into(),
             variant: variant.map(Text::owned),
