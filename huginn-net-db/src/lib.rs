@@ -39,7 +39,7 @@ mod tcp;
 pub use builtin::SourceLine;
 pub use clients::{
     BrowserImitation, ClientDatabase, ClientMatch, ClientTableError, ClientTableFault, Difference,
-    HelloField, HelloVariant, ImitatedBrowser, MatchKind, NearestClient, Software,
+    HelloField, HelloVariant, ImitatedBrowser, LibraryAge, MatchKind, NearestClient, Software,
 };
 pub use database::{Database, Stats};
 pub use entry::{Entry, LinkEntry};

@@ -326,19 +326,23 @@ fn ssh_hello([kex, host_keys, ciphers, macs]: Lists<'_>) -> Vec<u8> {
     hello
 }
 
-/// Writes a capture of raw IPv4 packets with one connection for each pair of client and server, the first one to port 22, the
-/// next one to port 23 and so on, and returns its path.
 pub(crate) fn ssh_capture(name: &str, connections: &[(Lists<'_>, Lists<'_>)]) -> PathBuf {
+    let hellos = connections.iter().map(|(client, server)| (ssh_hello(*client), ssh_hello(*server)));
+    capture_of(name, &hellos.collect::<Vec<_>>())
+}
+
+/// Writes a capture of raw IPv4 packets with one connection for the first bytes of each pair of client and server, the first
+/// one to port 22, the next one to port 23 and so on, and returns its path.
+fn capture_of(name: &str, connections: &[(Vec<u8>, Vec<u8>)]) -> PathBuf {
     let mut file = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 262_144, 101].map(u32::to_be_bytes).concat();
     for (n, (client, server)) in connections.iter().enumerate() {
         let port = 22 + n as u8;
-        let (client, server) = (ssh_hello(*client), ssh_hello(*server));
         let after = 1 + client.len() as u32;
         let packets: [(bool, u32, u32, u8, &[u8]); 4] = [
             (true, 0, 0, 0x02, &[]),
             (false, 0, 1, 0x12, &[]),
-            (true, 1, 1, 0x18, &client),
-            (false, 1, after, 0x18, &server),
+            (true, 1, 1, 0x18, client),
+            (false, 1, after, 0x18, server),
         ];
         for (from_client, seq, ack, flags, payload) in packets {
             let len = 40 + payload.len() as u32;
@@ -458,6 +462,47 @@ fn human_format_lists_worst_servers_first() {
         row.split_whitespace().collect::<Vec<_>>().join(" "),
         "192.0.2.2:4443 TLS 1.0, TLS 1.1, classical only 2 2026-11-21"
     );
+}
+
+/// A hello with the lists of OpenSSL 1.0.2 in Node.js 4 to 8.
+fn hello_of_openssl_1_0_2() -> Vec<u8> {
+    const SUITES: &str = "c030c02cc028c024c014c00a00a500a300a1009f006b006a00690068003900380037003\
+        6c032c02ec02ac026c00fc005009d003d0035c02fc02bc027c023c013c00900a400a200a0009e00670040003f003e0033003200310030c031c02dc029c025c00ec004009c003c002f00ff";
+    const ALGORITHMS: &str = "060106020603050105020503040104020403030103020303020102020203";
+    let bytes = |digits: &str| -> Vec<u8> {
+        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+    };
+    let with_len = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes()[..], bytes].concat();
+    let lists: [(u16, Vec<u8>); 4] = [
+        (11, bytes("0100")),
+        (10, with_len(&bytes("0017"))),
+        (13, with_len(&bytes(ALGORITHMS))),
+        (0x3374, Vec::new()),
+    ];
+    let extensions = lists.map(|(kind, data)| [&kind.to_be_bytes()[..], &with_len(&data)].concat()).concat();
+    let body =
+        [vec![3, 3], vec![1; 32], vec![0], with_len(&bytes(SUITES)), vec![1, 0], with_len(&extensions)];
+    let message = [vec![1, 0], with_len(&body.concat())].concat();
+    [vec![22, 3, 1], with_len(&message)].concat()
+}
+
+#[test]
+fn clients_with_old_libraries_are_listed() {
+    let capture = capture_of("openssl-1.0.2.pcap", &[(hello_of_openssl_1_0_2(), Vec::new())]);
+    let run = |format: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args(["inventory", "-q"])
+            .args(format)
+            .arg(&capture)
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let text = run(&[]);
+    let (_, list) = text.split_once("Clients whose TLS library is no longer released").expect(&text);
+    assert!(list.contains("OpenSSL 1.0.2") && list.contains("2015 to 2019"), "{list}");
+    let json = run(&["--format", "json"]);
+    let want = r#""library":"OpenSSL","series":"1.0.2","first_released":2015,"last_released":2019,"count":1"#;
+    assert!(json.contains(want), "{json}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod browser_fields;
 mod error;
 mod nearest;
+mod releases;
 mod software;
 mod structural_cache;
 mod table;
@@ -19,6 +20,7 @@ use huginn_net_tls::{ClientFamily, ClientHello, Ja3Hash, Ja4, Ja4Hash, Ja4Raw};
 pub use browser_fields::{BrowserImitation, HelloField, ImitatedBrowser};
 pub use error::{ClientTableError, ClientTableFault};
 pub use nearest::{Difference, NearestClient};
+pub use releases::LibraryAge;
 pub use software::{ClientMatch, MatchKind, Software};
 pub use variants::HelloVariant;
 

@@ -8,6 +8,7 @@ use huginn_net_tls::{ClientFamily, Ja4, Ja4Raw};
 
 use super::browser_fields::{BrowserImitation, HelloField, ImitatedBrowser};
 use super::nearest::NearestClient;
+use super::releases::LibraryAge;
 use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
 use super::versions::{AND_NEWER, Version, ranges};
@@ -28,6 +29,8 @@ pub struct Software {
     pub versions: Option<Arc<str>>,
     /// The newest version that was recorded, and when, if the newest range of `versions` is open: `156, 2026-11`.
     pub recorded_to: Option<Arc<str>>,
+    /// The versions of the library that have the fingerprint, and when they were released, if that is known of all.
+    pub library_age: Option<LibraryAge>,
     /// All recorded clients, each with its versions; imitations last, such as `curl_cffi as Chrome 99-107`. If only imitations were
     /// recorded, the programs that they imitate come first, such as `Safari 18 and newer`.
     pub candidates: Vec<Arc<str>>,
@@ -232,7 +235,9 @@ pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
     let [mut libraries, mut applications, mut imitated] = [const { Versions::new() }; 3];
     let mut dates = BTreeMap::new();
     for row in rows {
-        for name in [row.library, row.application].into_iter().filter(|_| row.is_genuine() && !row.is_constructed) {
+        for name in
+            [row.library, row.application].into_iter().filter(|_| row.is_genuine() && !row.is_constructed)
+        {
             let date = dates.entry(name).or_insert(row.date);
             *date = row.date.max(date);
         }
@@ -278,8 +283,11 @@ impl Entry {
         let named = if genuine.is_empty() { &imitations } else { &genuine };
         // The frames of HTTP/2 and HTTP/3 do not depend on the TLS library.
         let has_library = !matches!(key, Key::Http2(_) | Key::Http3(_));
-        let libraries: BTreeSet<&str> =
-            named.iter().map(|row| row.library).filter(|library| has_library && !library.is_empty()).collect();
+        let libraries: BTreeSet<&str> = named
+            .iter()
+            .map(|row| row.library)
+            .filter(|library| has_library && !library.is_empty())
+            .collect();
         let library = joined_libraries(libraries.iter().copied());
         let applications = programs(named);
         // The fingerprint of a program without settings of its own is that of its library's defaults.
@@ -303,6 +311,9 @@ impl Entry {
             (None, name) => (name.unwrap_or_default(), recorded.libraries.get(name.unwrap_or_default())),
         };
         let recorded_to = all.and_then(|all| recorded_to(&versions, all, recorded.dates.get(name)));
+        let library_versions = genuine.iter().map(|row| row.library_version);
+        let library_age =
+            library.as_deref().and_then(|library| LibraryAge::of_versions(library, library_versions));
         let (candidates, genuine_candidates, differing) = candidates(&genuine, &imitations, recorded);
         let of_library = |library: &&str| {
             let of_library = |row: &&Row<'_>| row.library == *library;
@@ -315,11 +326,16 @@ impl Entry {
             application: application.map(Into::into),
             versions: Some(versions.into()).filter(|versions: &Arc<str>| !versions.is_empty()),
             recorded_to,
+            library_age,
             candidates,
             evidence: distinct(&mut clients.iter().map(|row| row.evidence_text().into())),
             or_imitation: genuine.is_empty(),
             differing,
-            by_library: if libraries.len() > 1 { libraries.iter().map(of_library).collect() } else { Vec::new() },
+            by_library: if libraries.len() > 1 {
+                libraries.iter().map(of_library).collect()
+            } else {
+                Vec::new()
+            },
             ..Software::default()
         }
         .with_agreeing();
@@ -363,11 +379,22 @@ impl Software {
         let of_library =
             |library: &&str| Self::of_parts(parts().filter(|part| part.library.as_deref() == Some(*library)));
         Self {
-            by_library: if libraries.len() == 2 { libraries.iter().map(of_library).collect() } else { Vec::new() },
+            by_library: if libraries.len() == 2 {
+                libraries.iter().map(of_library).collect()
+            } else {
+                Vec::new()
+            },
             library: joined_libraries(software.clone().filter_map(|software| software.library.as_deref())),
             application: application.cloned().flatten(),
-            versions: application.and(common(software.clone().map(|software| &software.versions))).cloned().flatten(),
-            recorded_to: application.and(common(software.map(|software| &software.recorded_to))).cloned().flatten(),
+            versions: application
+                .and(common(software.clone().map(|software| &software.versions)))
+                .cloned()
+                .flatten(),
+            recorded_to: application
+                .and(common(software.clone().map(|software| &software.recorded_to)))
+                .cloned()
+                .flatten(),
+            library_age: common(software.map(|software| &software.library_age)).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
             or_imitation: genuine.is_empty(),
@@ -383,10 +410,7 @@ impl Software {
         Arc::new(Self {
             library: parts.clone().find_map(|part| part.library.clone()),
             application: application.cloned().flatten(),
-            versions: application
-                .and(common(parts.clone().map(|part| &part.versions)))
-                .cloned()
-                .flatten(),
+            versions: application.and(common(parts.clone().map(|part| &part.versions))).cloned().flatten(),
             recorded_to: application
                 .and(common(parts.clone().map(|part| &part.recorded_to)))
                 .cloned()
@@ -409,6 +433,7 @@ impl Software {
             application,
             versions: self.versions.filter(|_| keeps_versions),
             recorded_to: self.recorded_to.filter(|_| keeps_versions),
+            library_age: self.library_age.filter(|age| all.library_age.as_ref() == Some(age)),
             candidates: all.candidates,
             evidence: self.evidence,
             or_imitation: all.or_imitation,

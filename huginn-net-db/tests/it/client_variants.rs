@@ -113,15 +113,18 @@ fn unknown_cipher_suites_leave_library() {
         assert_eq!(builtin(ja4).unwrap().software.to_string(), library, "{ja4}");
     }
     assert_eq!(builtin("q13d0512h2_000000000001_b26ce05bbdd6"), None, "no QUIC client has these extensions");
-    assert_eq!(builtin("t13d310000_000000000001_000000000000"), None, "no extensions are those of many clients");
+    assert_eq!(
+        builtin("t13d310000_000000000001_000000000000"),
+        None,
+        "no extensions are those of many clients"
+    );
 }
 
 #[test]
 fn long_list_of_cipher_suites_names_library() {
     let name = |ja4| builtin(ja4).map(|found| named(Some(found)));
-    let want = |library: &str| {
-        Some((library.to_owned(), MatchKind::Structural, "other extensions".to_owned()))
-    };
+    let want =
+        |library: &str| Some((library.to_owned(), MatchKind::Structural, "other extensions".to_owned()));
     // Of OpenSSL 3, of Windows 10, and of Apple's systems with TLS_FALLBACK_SCSV.
     assert_eq!(name("t13d3112h2_e8f1e7e78f70_000000000001"), want("OpenSSL"));
     assert_eq!(name("t12d2112h2_76e208dd3e22_000000000001"), want("Schannel"));
@@ -144,7 +147,11 @@ fn constructed_clients_are_named_by_hash() {
     for (ja4, library, candidate) in rows {
         let software = builtin(ja4).unwrap_or_else(|| panic!("{ja4}")).software;
         assert_eq!(software.library.as_deref(), Some(library), "{ja4}");
-        assert!(software.candidates.iter().any(|name| name.starts_with(candidate)), "{:?}", software.candidates);
+        assert!(
+            software.candidates.iter().any(|name| name.starts_with(candidate)),
+            "{:?}",
+            software.candidates
+        );
         assert!(software.evidence.iter().any(|text| text.starts_with("constructed from ")), "{ja4}");
     }
 }

@@ -44,6 +44,21 @@ fn tables_parse_alone_and_together() {
     assert!((100..=alone).contains(&together), "{together} of {alone}");
 }
 
+/// `docs/clients.md` says how many rows were recorded, and how many are constructed.
+#[test]
+fn page_counts_rows_of_each_source() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/clients.md")).unwrap();
+    let sources = || {
+        let tables = ClientDatabase::builtin_tables().iter();
+        tables.flat_map(|(_, text)| rows(text).map(|row| row("source")))
+    };
+    let constructed = sources().filter(|source| *source == "constructed").count();
+    for (source, count) in [("recorded", sources().count() - constructed), ("constructed", constructed)] {
+        let line = format!("| `{source}` | {count} |");
+        assert!(page.contains(&line), "docs/clients.md needs: {line}");
+    }
+}
+
 #[test]
 fn every_row_has_consistent_fingerprints_and_evidence() {
     for (name, text) in ClientDatabase::builtin_tables() {
@@ -174,7 +189,9 @@ fn two_libraries_are_both_named_and_three_are_not() {
 #[test]
 fn evidence_says_that_a_row_is_constructed() {
     let table = |source: &str| {
-        format!("ja4_stable\tlibrary\tapplication\tsource\tevidence\tdate\n{ONE}\tLib\tApp\t{source}\tRFC 1\t2026-11-29\n")
+        format!(
+            "ja4_stable\tlibrary\tapplication\tsource\tevidence\tdate\n{ONE}\tLib\tApp\t{source}\tRFC 1\t2026-11-29\n"
+        )
     };
     let evidence = |source: &str| {
         let found = ClientDatabase::parse(&table(source)).unwrap().match_ja4(ONE.parse().unwrap()).unwrap();

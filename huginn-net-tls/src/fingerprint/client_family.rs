@@ -226,8 +226,10 @@ mod tests {
     /// Android's list is sorted by certificate, BoringSSL's own by cipher: with the same suites, JA4 is the same.
     #[test]
     fn order_of_equal_suites_tells_conscrypt_from_boringssl() {
-        let conscrypt = [0x1301, 0xc02b, 0xc02c, 0xcca9, 0xc02f, 0xc030, 0xcca8, 0xc009, 0xc00a, 0xc013, 0xc014];
-        let boringssl = [0x1301, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9, 0xcca8, 0xc009, 0xc013, 0xc00a, 0xc014];
+        let conscrypt =
+            [0x1301, 0xc02b, 0xc02c, 0xcca9, 0xc02f, 0xc030, 0xcca8, 0xc009, 0xc00a, 0xc013, 0xc014];
+        let boringssl =
+            [0x1301, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9, 0xcca8, 0xc009, 0xc013, 0xc00a, 0xc014];
         let kinds = [0, 23, 65281, 10, 11, 35, 16, 5, 13, 51, 45, 43];
         assert_eq!(family_with(&conscrypt, &kinds), Some(ClientFamily::Conscrypt));
         assert_eq!(family_with(&boringssl, &kinds), Some(ClientFamily::BoringSsl));

@@ -463,7 +463,7 @@ fn software(found: Option<&ClientMatch>) -> usize {
     let candidates = found.map_or(&[][..], |found| &found.software.candidates);
     let candidates =
         candidates.iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()).saturating_add(3));
-    120_usize.saturating_add(candidates).saturating_add(software_text(found))
+    180_usize.saturating_add(candidates).saturating_add(software_text(found))
 }
 
 /// Bytes of the name and the versions of software.

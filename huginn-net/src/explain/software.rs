@@ -65,8 +65,10 @@ fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
         Some(recorded) => writeln!(out, ", recorded to {recorded}")?,
         None => writeln!(out)?,
     }
-    if let Some(library) = software.library.as_ref().filter(|_| software.application.is_some()) {
-        writeln!(out, "library       {library}")?;
+    match (&software.library, &software.library_age) {
+        (Some(library), Some(age)) => writeln!(out, "library       {library} {age}")?,
+        (Some(library), None) if software.application.is_some() => writeln!(out, "library       {library}")?,
+        _ => {}
     }
     write!(out, "match         {}", found.kind)?;
     match found.variant {

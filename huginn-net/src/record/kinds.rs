@@ -286,6 +286,8 @@ records! {
         versions: Option<Text<'a>>,
         /// The newest recorded version, and when it was recorded, if the newest range of versions is open
         recorded_to[omitted]: Option<Text<'a>>,
+        /// Versions of the library, and when they were released
+        library_age[omitted]: Option<Text<'a>>,
         /// All recorded clients with the fingerprint
         candidates: Vec<Text<'a>>,
         /// How the software was identified
@@ -701,7 +703,9 @@ impl<'a> HttpResponseRecord<'a> {
 impl From<ClientMatch> for SoftwareRecord<'_> {
     fn from(found: ClientMatch) -> Self {
         let ClientMatch { software, kind, variant, nearest, .. } = found;
-        let Software { library, application, versions, recorded_to, candidates, imitation, .. } = &*software;
+        let Software {
+            library, application, versions, recorded_to, candidates, imitation, library_age, ..
+        } = &*software;
         let fields =
             |imitation: &BrowserImitation| imitation.fields.iter().map(|field| field.name().into()).collect();
         Self {
@@ -709,6 +713,7 @@ impl From<ClientMatch> for SoftwareRecord<'_> {
             application: application.clone().map(Into::into),
             versions: versions.clone().map(Into::into),
             recorded_to: recorded_to.clone().map(Into::into),
+            library_age: library_age.clone().map(Text::owned),
             candidates: candidates.iter().map(|name| Arc::clone(name).into()).collect(),
             kind: kind.name().into(),
             variant: variant.map(Text::owned),

@@ -17,7 +17,9 @@ use super::summary::{
 };
 use crate::views::encoding::{object, write_json_line};
 use crate::views::store::bounded::Seen;
-use crate::views::store::cryptography::{Inventory, SeenList, ServerCertificate, TlsChoice, TlsOffer};
+use crate::views::store::cryptography::{
+    ClientLibrary, Inventory, SeenList, ServerCertificate, TlsChoice, TlsOffer,
+};
 
 /// A value, how often it was seen, and when.
 #[derive(Serialize)]
@@ -160,12 +162,30 @@ fn client_line<'a>(judged: &'a JudgedClient<'a>) -> impl Serialize + 'a {
         groups: names(offers, |offer| &offer.groups, group_name),
         key_shares: names(offers, |offer| &offer.key_shares, group_name),
         signature_algorithms: names(offers, |offer| &offer.signature_algorithms, scheme_name),
+        libraries: libraries(&judged.client.libraries),
         // What its servers chose.
         tls: chosen(&judged.client.chosen),
         ssh: shared(&judged.client.ssh),
         ssh_offered: shared(&judged.client.ssh_offered),
         weak_ssh: weak_methods(&judged.problems.weak_ssh, false).collect::<Vec<_>>(),
     }
+}
+
+/// TLS libraries of known age, the oldest first.
+fn libraries(found: &SeenList<ClientLibrary>) -> Vec<Counted<impl Serialize>> {
+    let mut rows: Vec<_> = found.iter().collect();
+    rows.sort_by_key(|(library, _)| *library);
+    let rows = rows.into_iter().map(|(ClientLibrary { name, age }, seen)| {
+        let library = object! {
+            library: name,
+            series: &*age.series,
+            first_released: age.first,
+            // Null if releases go on.
+            last_released: age.last,
+        };
+        counted(library, seen)
+    });
+    rows.collect()
 }
 
 /// The numbers of all hellos of a client, each with the number of hellos that had it.

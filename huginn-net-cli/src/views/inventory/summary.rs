@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use super::problem::Problems;
 use crate::views::store::bounded::{Seen, increment};
-use crate::views::store::cryptography::{Client, Inventory, NamesOf, Place, Server, SshChoice, TlsChoice};
+use crate::views::store::cryptography::{
+    Client, ClientLibrary, Inventory, NamesOf, Place, Server, SshChoice, TlsChoice,
+};
 
 /// Servers and clients with their problems, and totals.
 #[derive(Debug, Default)]
@@ -189,6 +191,17 @@ impl<'a> Summary<'a> {
             }
         }
         all.into_values().collect()
+    }
+
+    /// TLS libraries that are no longer released, with their clients and hellos, the oldest first.
+    pub(crate) fn old_libraries(&self) -> Vec<(&'a ClientLibrary, IpAddr, Seen)> {
+        let libraries = self.clients.iter().flat_map(|judged| {
+            let of_client = judged.client.libraries.iter();
+            of_client.map(|(library, seen)| (library, judged.address, *seen))
+        });
+        let mut old: Vec<_> = libraries.filter(|(library, ..)| library.age.last.is_some()).collect();
+        old.sort_by_key(|(library, address, _)| (*library, *address));
+        old
     }
 
     /// Clients with problems, in the same order.

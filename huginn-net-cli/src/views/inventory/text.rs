@@ -1,6 +1,7 @@
 //! The inventory for people: sentences, then what needs attention.
 
 use std::io::{self, Write};
+use std::net::IpAddr;
 
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::{Amount, Printable};
@@ -14,7 +15,7 @@ use crate::limits::CERTIFICATE_WARNING_DAYS;
 use crate::output::Zone;
 use crate::views::columns::{Layout, Table, wrapped, write_more};
 use crate::views::store::bounded::Seen;
-use crate::views::store::cryptography::{Inventory, LeftOut, NamesOf};
+use crate::views::store::cryptography::{ClientLibrary, Inventory, LeftOut, NamesOf};
 
 /// Number of certificates that the human format of an inventory lists.
 const SHOWN_CERTIFICATES: usize = 5;
@@ -64,7 +65,8 @@ pub(crate) fn write(
     page.problems("Client", top, &summary.worst_clients(), summary.clients.len(), |judged| {
         let cells = [judged.address.to_string(), String::new(), judged.problems.to_string()];
         (cells, judged.client.total())
-    })
+    })?;
+    page.old_libraries(top, &summary.old_libraries())
 }
 
 /// What the inventory says: titles with sentences. A sentence without a title belongs to the title before.
@@ -261,6 +263,18 @@ impl<W: Write> Page<'_, W> {
         }
         let heading = format!("{kind}s that need attention: {} of {all}\n", bad.len());
         self.table(&heading, table, Layout { whole: &[0, 4], numbers: &[3] }, bad.len().saturating_sub(top))
+    }
+
+    /// Writes the clients with a TLS library that is no longer released, the oldest first.
+    fn old_libraries(&mut self, top: usize, old: &[(&ClientLibrary, IpAddr, Seen)]) -> io::Result<()> {
+        let mut table = Table::new(&["client", "TLS library", "released", "hellos"]);
+        for (library, address, seen) in old.iter().take(top) {
+            let ClientLibrary { name, age } = library;
+            let name = format!("{name} {}", age.series);
+            table.add_row(vec![address.to_string(), name, age.years(), seen.count.to_string()]);
+        }
+        let heading = "Clients whose TLS library is no longer released, the oldest first\n";
+        self.table(heading, table, Layout { whole: &[0, 2], numbers: &[3] }, old.len().saturating_sub(top))
     }
 
     /// Writes the certificates of servers whose validity ends first.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
+use huginn_net::db::{ClientMatch, LibraryAge};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tls::{
     Certificate, CertificateFields, ServerHello, TlsCertificates, TlsClient, TlsHandshake,
@@ -109,11 +110,27 @@ pub(crate) struct ServerCertificate {
     pub(crate) is_own: bool,
 }
 
+/// A TLS library, and when the versions of a fingerprint were released. The oldest is the least.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClientLibrary {
+    pub(crate) age: LibraryAge,
+    pub(crate) name: Arc<str>,
+}
+
+impl ClientLibrary {
+    fn of_match(found: Option<ClientMatch>) -> Option<Self> {
+        let software = found?.software;
+        Some(Self { age: software.library_age.clone()?, name: software.library.clone()? })
+    }
+}
+
 /// A client.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     /// What it offered, with the number of first ClientHellos.
     pub(crate) tls: SeenList<Arc<TlsOffer>>,
+    /// TLS libraries of known age that its hellos name.
+    pub(crate) libraries: SeenList<ClientLibrary>,
     /// What its servers chose, with the number of connections.
     pub(crate) chosen: SeenList<TlsChoice>,
     /// What it and its servers agreed on.
@@ -149,12 +166,13 @@ impl Inventory {
     /// Counts an event.
     pub(crate) fn add(&mut self, event: &Event) {
         let added = match &event.kind {
-            Observation::TlsClient(observation) => self.add_tls_client(event, &observation.client),
+            Observation::TlsClient(observation) => {
+                let library = ClientLibrary::of_match(observation.software());
+                self.add_tls_client(event, &observation.client, library)
+            }
             Observation::TlsServer(observation) => self.add_tls_server(event, &observation.server.hello),
             Observation::TlsHandshake(observation) => self.add_handshake(event, &observation.handshake),
-            Observation::TlsCertificates(observation) => {
-                self.add_certificates(event, &observation.certificates)
-            }
+            Observation::TlsCertificates(observation) => self.add_certificates(event, &observation.certificates),
             Observation::SshClient(observation) => self.add_ssh(event, &observation.peer),
             Observation::SshServer(observation) => self.add_ssh(event, &observation.peer),
             Observation::SshHandshake(observation) => {
@@ -205,7 +223,12 @@ impl Inventory {
         self.span
     }
 
-    fn add_tls_client(&mut self, event: &Event, client: &TlsClient) -> Result<(), Full> {
+    fn add_tls_client(
+        &mut self,
+        event: &Event,
+        client: &TlsClient,
+        library: Option<ClientLibrary>,
+    ) -> Result<(), Full> {
         let (address, server, network) = roles(event, Side::Client);
         if let Some(name) = client.hello.server_name() {
             self.add_name((server, network), name, event.ts);
@@ -219,7 +242,8 @@ impl Inventory {
         let bytes = offer.bytes();
         let offer = interned(&mut self.tls_offers, offer, bytes, &mut self.memory)?;
         let client = record(&mut self.clients, (address.ip(), network.tunnel), &mut self.memory)?;
-        client.tls.add(offer, event.ts, &mut self.memory)
+        client.tls.add(offer, event.ts, &mut self.memory)?;
+        library.map_or(Ok(()), |library| client.libraries.add(library, event.ts, &mut self.memory))
     }
 
     fn add_name(&mut self, server: InNetwork<SocketAddr>, name: &[u8], ts: Timestamp) {
