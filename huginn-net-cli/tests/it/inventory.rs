@@ -466,22 +466,28 @@ fn human_format_lists_worst_servers_first() {
 
 /// A hello with the lists of OpenSSL 1.0.2 in Node.js 4 to 8.
 fn hello_of_openssl_1_0_2() -> Vec<u8> {
-    const SUITES: &str = "c030c02cc028c024c014c00a00a500a300a1009f006b006a00690068003900380037003\
-        6c032c02ec02ac026c00fc005009d003d0035c02fc02bc027c023c013c00900a400a200a0009e00670040003f003e0033003200310030c031c02dc029c025c00ec004009c003c002f00ff";
-    const ALGORITHMS: &str = "060106020603050105020503040104020403030103020303020102020203";
-    let bytes = |digits: &str| -> Vec<u8> {
-        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
-    };
+    const SUITES: [u16; 55] = [
+        0xc030, 0xc02c, 0xc028, 0xc024, 0xc014, 0xc00a, 0x00a5, 0x00a3, 0x00a1, 0x009f, 0x006b, 0x006a,
+        0x0069, 0x0068, 0x0039, 0x0038, 0x0037, 0x0036, 0xc032, 0xc02e, 0xc02a, 0xc026, 0xc00f, 0xc005,
+        0x009d, 0x003d, 0x0035, 0xc02f, 0xc02b, 0xc027, 0xc023, 0xc013, 0xc009, 0x00a4, 0x00a2, 0x00a0,
+        0x009e, 0x0067, 0x0040, 0x003f, 0x003e, 0x0033, 0x0032, 0x0031, 0x0030, 0xc031, 0xc02d, 0xc029,
+        0xc025, 0xc00e, 0xc004, 0x009c, 0x003c, 0x002f, 0x00ff,
+    ];
+    const ALGORITHMS: [u16; 15] = [
+        0x0601, 0x0602, 0x0603, 0x0501, 0x0502, 0x0503, 0x0401, 0x0402, 0x0403, 0x0301, 0x0302, 0x0303,
+        0x0201, 0x0202, 0x0203,
+    ];
+    let bytes = |numbers: &[u16]| numbers.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
     let with_len = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes()[..], bytes].concat();
     let lists: [(u16, Vec<u8>); 4] = [
-        (11, bytes("0100")),
-        (10, with_len(&bytes("0017"))),
-        (13, with_len(&bytes(ALGORITHMS))),
+        (11, vec![1, 0]),
+        (10, with_len(&[0, 23])),
+        (13, with_len(&bytes(&ALGORITHMS))),
         (0x3374, Vec::new()),
     ];
     let extensions = lists.map(|(kind, data)| [&kind.to_be_bytes()[..], &with_len(&data)].concat()).concat();
     let body =
-        [vec![3, 3], vec![1; 32], vec![0], with_len(&bytes(SUITES)), vec![1, 0], with_len(&extensions)];
+        [vec![3, 3], vec![1; 32], vec![0], with_len(&bytes(&SUITES)), vec![1, 0], with_len(&extensions)];
     let message = [vec![1, 0], with_len(&body.concat())].concat();
     [vec![22, 3, 1], with_len(&message)].concat()
 }
