@@ -27,7 +27,7 @@ pub use variants::HelloVariant;
 use nearest::Nearest;
 use software::Entry;
 use structural_cache::StructuralCache;
-use table::Kind;
+use table::{Kind, Lists};
 use variants::{Session, VariantIndex};
 
 /// Defines the tables of the built-in database.
@@ -79,8 +79,8 @@ tables! {
 }
 
 static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
-    // A test parses the tables, so the default is never used.
-    ClientDatabase::from_tables(TABLES.iter().map(|(_, text)| *text)).unwrap_or_default()
+    // A test parses the tables with `from_tables`, which checks them, so the default is never used.
+    ClientDatabase::read(TABLES.iter().map(|(_, text)| *text), Lists::Checked).unwrap_or_default()
 });
 
 /// A database of recorded clients, keyed by the stable JA4 (TLS), Akamai fingerprint (HTTP/2), HTTP/3 fingerprint and HASSH (SSH).
@@ -141,9 +141,13 @@ impl ClientDatabase {
     /// # Errors
     /// The first line, of the first table, with a missing column or an invalid value.
     pub fn from_tables<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, ClientTableError> {
+        Self::read(texts, Lists::Unchecked)
+    }
+
+    fn read<'a>(texts: impl IntoIterator<Item = &'a str>, lists: Lists) -> Result<Self, ClientTableError> {
         let (mut rows, mut database) = (Vec::new(), Self::default());
         for text in texts {
-            database.kinds.extend(table::parse(text, &mut rows)?);
+            database.kinds.extend(table::parse(text, lists, &mut rows)?);
         }
         for (key, entry) in software::merge(&rows) {
             database.insert(&key, Arc::new(entry));

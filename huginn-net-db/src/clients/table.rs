@@ -89,13 +89,26 @@ const COLUMNS: [&str; 18] = [
 /// Number of columns that are fingerprints, at the start of [`COLUMNS`].
 const KEY_COLUMNS: usize = 4;
 
+/// What is known of the sorted lists of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// They may be those of another fingerprint.
+    Unchecked,
+    /// They are those of the fingerprints.
+    Checked,
+}
+
 /// Appends the rows of a table. Returns its kind; `None` for a file without columns.
-pub(super) fn parse<'a>(text: &'a str, rows: &mut Vec<Row<'a>>) -> Result<Option<Kind>, ClientTableError> {
+pub(super) fn parse<'a>(
+    text: &'a str,
+    lists: Lists,
+    rows: &mut Vec<Row<'a>>,
+) -> Result<Option<Kind>, ClientTableError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let Some((line, names)) = lines.next() else { return Ok(None) };
     let columns = columns(names).map_err(|fault| ClientTableError { line, fault })?;
     for (line, text) in lines {
-        let row = Row::parse(text, &columns).map_err(|fault| ClientTableError { line, fault })?;
+        let row = Row::parse(text, &columns, lists).map_err(|fault| ClientTableError { line, fault })?;
         rows.push(row);
     }
     Ok(Some(Kind::from_columns(&columns)))
@@ -118,7 +131,7 @@ fn columns(names: &str) -> Result<Vec<usize>, ClientTableFault> {
 }
 
 impl<'a> Row<'a> {
-    fn parse(line: &'a str, columns: &[usize]) -> Result<Self, ClientTableFault> {
+    fn parse(line: &'a str, columns: &[usize], lists: Lists) -> Result<Self, ClientTableFault> {
         let mut values = [""; COLUMNS.len()];
         let found = line.split('\t').count();
         if found != columns.len() {
@@ -159,7 +172,8 @@ impl<'a> Row<'a> {
             Kind::Http3 if http3.is_empty() => return Err(ClientTableFault::Empty { column: "http3" }),
             Kind::Http3 => Key::Http3(http3_key(http3)),
         };
-        if let (Key::Tls(ja4_stable), false) = (key, ja4_stable_r.is_empty()) {
+        let has_lists = lists == Lists::Unchecked && !ja4_stable_r.is_empty();
+        if let (Key::Tls(ja4_stable), true) = (key, has_lists) {
             let raw: Ja4Raw = ja4_stable_r.parse().map_err(ClientTableFault::Ja4)?;
             if raw.ja4() != ja4_stable {
                 return Err(ClientTableFault::OtherLists { ja4_stable });

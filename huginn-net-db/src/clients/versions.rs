@@ -54,6 +54,9 @@ impl Version<'_> {
 
 impl Ord for Version<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.0 == other.0 {
+            return Ordering::Equal;
+        }
         let [one, other] = without_equal_parts(self.0, other.0);
         Version(one).parts().cmp(Version(other).parts())
     }
