@@ -74,11 +74,11 @@ def schannel(table):
             strong = " ".join(suite for suite in suites.split() if suite not in ("0005", "0004"))
             for chosen in (suites, strong):
                 older = " ".join(suite for suite in chosen.split() if suite in OF_TLS_1_0)
-                for base in ("000a 000b ff01", "000a 000b 0017 ff01"):
+                # Hellos of Windows 10 have extended_master_secret, those of older systems may.
+                for base in ("000a 000b ff01", "000a 000b 0017 ff01") if algorithms == old else ("000a 000b 0017 ff01",):
                     for extensions in (base, base + " 0005"):
                         table.add(document, "Schannel", application, chosen, extensions + " 000d", algorithms)
-                        for version in ("10", "11"):
-                            table.add(document, "Schannel", application, older, extensions, "", version=version, alpn="00")
+                        table.add(document, "Schannel", application, older, extensions, "", version="10", alpn="00")
     document = "Microsoft, TLS Cipher Suites in Windows 11; extensions of TLS 1.3 by RFC 8446"
     for more in ("", " 0005"):
         table.add(document, "Schannel", "Windows 11", "1302 1301 " + r1709, f"000a 000b 000d 0017 ff01 {TLS_1_3}{more}", ten,
@@ -129,7 +129,8 @@ def java(table):
         for suites in (aes + triple_des, aes):
             for used in algorithms:
                 for renegotiation in (("00ff", ""), ("", " ff01")):
-                    for secret in ("", " 0017"):
+                    # Hellos with the last list of algorithms may have extended_master_secret.
+                    for secret in ("", " 0017") if used == algorithms[-1] else ("",):
                         table.add(document, "JSSE", "Java SSLSocket", suites + renegotiation[0],
                                   "000a 000b 000d" + secret + renegotiation[1], used, alpn="00", library_version="8",
                                   application_version="8")
