@@ -8,8 +8,8 @@ import okhttp3.Protocol;
 import okhttp3.Request;
 
 /**
- * OkHttp 3 and newer on Conscrypt, without certificate checks: OkHttp MODE URL. The modes are default, http1, compatible and
- * restricted (names of ConnectionSpecs), and android with the settings of Android's HttpsURLConnection, which is OkHttp with all
+ * OkHttp 3 and newer on Conscrypt, without certificate checks: OkHttp MODE URL. The modes are default, http1,
+ * restricted (ConnectionSpec.RESTRICTED_TLS), and android with the settings of Android's HttpsURLConnection, which is OkHttp with all
  * cipher suites and HTTP/1.1 (HttpsHandler in AOSP).
  */
 public class OkHttp {
@@ -19,9 +19,7 @@ public class OkHttp {
         if (mode.equals("http1") || mode.equals("android")) {
             builder.protocols(Collections.singletonList(Protocol.HTTP_1_1));
         }
-        if (mode.equals("compatible")) {
-            builder.connectionSpecs(Collections.singletonList(ConnectionSpec.COMPATIBLE_TLS));
-        } else if (mode.equals("restricted")) {
+        if (mode.equals("restricted")) {
             builder.connectionSpecs(Collections.singletonList(ConnectionSpec.RESTRICTED_TLS));
         } else if (mode.equals("android")) {
             ConnectionSpec all = new ConnectionSpec.Builder(ConnectionSpec.MODERN_TLS)

@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** OkHttp 2 on Conscrypt, as OkHttp.java for newer ones: OkHttp2 default|http1|compatible|android URL. */
+/** OkHttp 2 on Conscrypt, as OkHttp.java for newer ones: OkHttp2 default|http1|android URL. */
 public class OkHttp2 {
     public static void main(String[] arguments) throws Exception {
         String mode = arguments[0];
@@ -14,9 +14,7 @@ public class OkHttp2 {
         client.setHostnameVerifier((name, session) -> true);
         boolean http1 = mode.equals("http1") || mode.equals("android");
         client.setProtocols(http1 ? List.of(Protocol.HTTP_1_1) : List.of(Protocol.HTTP_2, Protocol.SPDY_3, Protocol.HTTP_1_1));
-        if (mode.equals("compatible")) {
-            client.setConnectionSpecs(Collections.singletonList(ConnectionSpec.COMPATIBLE_TLS));
-        } else if (mode.equals("android")) {
+        if (mode.equals("android")) {
             ConnectionSpec all = new ConnectionSpec.Builder(ConnectionSpec.MODERN_TLS)
                     .allEnabledCipherSuites().allEnabledTlsVersions().supportsTlsExtensions(true).build();
             client.setConnectionSpecs(Collections.singletonList(all));

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import ssl
 import subprocess
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 import registries
 from registries import (
-    CACHE, PYTHON_36, apt, cargo_program, cargo_version, debian_suite, debian_version, go_newest, go_program, go_toolchain,
+    CACHE, PYTHON_36, apt, cargo_program, cargo_version, crate_source, debian_suite, debian_version, go_newest, go_program, go_toolchain,
     installed_version, maven, maven_newest, npm, npm_newest, output_of,
     pypi_wheel, python_environment, upstream)
 
@@ -481,7 +482,7 @@ def android(conscrypts=CONSCRYPT_VERSIONS, okhttps=OKHTTP_VERSIONS):
         program = "OkHttp2" if number < (3,) else "OkHttp"
         environment = {"ANDROID_PLATFORM": "1"} if number < (3, 10) else {}
         for conscrypt in libraries:
-            for mode in ["default", "http1", "compatible", *(["restricted"] if number >= (3, 12) else [])]:
+            for mode in ["default", "http1", *(["restricted"] if number >= (3, 12) else [])]:
                 yield client(conscrypt, "OkHttp", version, okhttp_jars(version), [program, mode, "@URL@"], environment, True)
 
 
@@ -603,20 +604,23 @@ def qt():
                  [interpreter, PROGRAMS / "client.py", "cycronet", "@URL@"], own_settings=True, timeout=20)
 
 
-# PyQt5, sip: QtWebEngine 5.7 to 5.12 runs with Python 3.6 and an X server.
+# PyQt5, sip: QtWebEngine up to 5.12 runs with Python 3.6 and an X server.
 OLD_QT_WEB_ENGINE = [("5.7.1", "4.19"), ("5.8.2", "4.19.2"), ("5.9.2", "4.19.6"), ("5.10.1", "4.19.8"), ("5.11.3", "4.19.8")]
 
 
 def qt5():
-    """QtWebEngine of 2016 to 2018, with Chromium 49 to 65."""
+    """QtWebEngine of 2016 to 2019, with Chromium 49 to 69."""
     apt("xvfb", "xauth", "libegl1", "libgl1", "libgl1-mesa-dri", "libnss3", "libxcomposite1", "libxdamage1", "libxrandr2", "libxtst6", "libasound2")
-    for version, sip in OLD_QT_WEB_ENGINE:
-        interpreter = python_environment(f"qt5-{version}", f"PyQt5=={version}", f"sip=={sip}", python=PYENV / "3.6.15/bin/python")
+    programs = [([f"PyQt5=={version}", f"sip=={sip}"], "") for version, sip in OLD_QT_WEB_ENGINE]
+    # Chromium 66 to 69 sends this where TLS 1.3 is off, as in a WebView.
+    programs.append((["PyQt5==5.12.3", "PyQtWebEngine==5.12.1"], "--ssl-version-max=tls1.2"))
+    for requirements, flags in programs:
+        interpreter = python_environment(f"qt5-{requirements[0].split('==')[1]}", *requirements, python=PYENV / "3.6.15/bin/python")
         start = ["xvfb-run", "-a", interpreter, PROGRAMS / "qt.py", "PyQt5"]
-        environment = {"QTWEBENGINE_DISABLE_SANDBOX": "1", "LIBGL_ALWAYS_SOFTWARE": "1"}
+        environment = {"QTWEBENGINE_DISABLE_SANDBOX": "1", "LIBGL_ALWAYS_SOFTWARE": "1", "QTWEBENGINE_CHROMIUM_FLAGS": flags}
         chromium = output_of(*start, env=os.environ | environment).splitlines()[-1]
-        yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI PyQt5=={version}, clients/qt.py", [*start, "@URL@"], environment,
-                     own_settings=True, timeout=25)
+        yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI {requirements[0]}, clients/qt.py {flags}".rstrip(), [*start, "@URL@"],
+                     environment, own_settings=True, timeout=25)
 
 
 # Firefox with a new profile connects to Mozilla's servers, too; those connections fail here.
@@ -676,6 +680,25 @@ def libraries():
         for mode in modes:
             yield Client(library, upstream(version), f"{library} client", upstream(version),
                          f"Debian {package} {version}, clients/{source}", [program, "@HOST@", "@PORT@", *filter(None, [mode])])
+
+
+# Versions of the package mbedtls-sys-auto of crates.io, which contains the source.
+MBEDTLS_CRATES = ["2.4.0", "2.12.0", "2.16.0", "2.18.5", "2.28.15"]
+
+
+def mbedtls():
+    """Mbed TLS 2.4 to 2.28 with its default configuration, and with a pre-shared key."""
+    apt("gcc", "libc6-dev")
+    for crate in MBEDTLS_CRATES:
+        source = crate_source("mbedtls-sys-auto", crate) / "vendor"
+        header = (source / "include/mbedtls/version.h").read_text() + "".join(path.read_text() for path in source.glob("include/mbedtls/build_info.h"))
+        version = re.search(r'MBEDTLS_VERSION_STRING\s+"([0-9.]+)"', header)[1]
+        program = CACHE / f"c-mbedtls-{version}"
+        subprocess.run(["gcc", "-O0", "-w", f"-I{source}/include", f"-I{source}/library", "-o", program, PROGRAMS / "mbedtls.c",
+                        *source.glob("library/*.c")], check=True)
+        for mode in [[], ["psk"]]:
+            yield Client("mbed TLS", version, "mbed TLS client", version,
+                         f"crates.io mbedtls-sys-auto {crate}, clients/mbedtls.c {' '.join(mode)}".rstrip(), [program, "@HOST@", "@PORT@", *mode])
 
 
 # Toolchain, quic-go module.
@@ -780,5 +803,5 @@ def newest():
 GROUPS = {
     "go": go, "node": node, "openssl": openssl, "bun": bun, "deno": deno, "debian": debian, "python": python, "cpython": cpython,
     "curl_cffi": curl_cffi, "tls_client": tls_client, "utls": utls, "java": java, "android": android, "rust": rust, "chromium": chromium, "qt": qt, "qt5": qt5, "gecko": gecko,
-    "webkit": webkit, "libraries": libraries, "quic": quic, "ssh": ssh,
+    "webkit": webkit, "libraries": libraries, "mbedtls": mbedtls, "quic": quic, "ssh": ssh,
 }

@@ -198,6 +198,17 @@ def cargo_program(name, dependencies, source):
     return program
 
 
+def crate_source(package, version):
+    """Fetches a package of crates.io and returns the folder of its source."""
+    folder = CACHE / "cargo" / f"source-{package}"
+    (folder / "src").mkdir(parents=True, exist_ok=True)
+    (folder / "src/lib.rs").touch()
+    (folder / "Cargo.toml").write_text(f'[package]\nname = "client"\nversion = "0.0.0"\n[workspace]\n[dependencies]\n{package} = "={version}"\n')
+    (folder / "Cargo.lock").unlink(missing_ok=True)
+    subprocess.run(["cargo", "vendor", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder / "vendor" / package
+
+
 def cargo_version(name, package):
     """The version of a package in the lock file of a program of `cargo_program`."""
     lines = (CACHE / "cargo" / name / "Cargo.lock").read_text().splitlines()

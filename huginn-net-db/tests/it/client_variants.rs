@@ -34,7 +34,8 @@ fn rows() -> impl Iterator<Item = [&'static str; 4]> {
 fn changed(raw: &str, head: impl Fn(&str) -> String, more: &[&str]) -> Ja4 {
     let (start, lists) = raw.split_once('_').unwrap();
     let mut parts: Vec<String> = lists.split('_').map(str::to_owned).collect();
-    let mut extensions: Vec<&str> = parts[1].split(',').chain(more.iter().copied()).collect();
+    let recorded = parts[1].split(',').filter(|name| !name.is_empty());
+    let mut extensions: Vec<&str> = recorded.chain(more.iter().copied()).collect();
     extensions.sort_unstable();
     parts[1] = extensions.join(",");
     format!("{}_{}", head(start), parts.join("_")).parse::<Ja4Raw>().unwrap().ja4()

@@ -92,6 +92,24 @@ fn no_fingerprint_belongs_to_two_libraries() {
     }
 }
 
+#[test]
+fn clients_of_phones_and_devices_are_named() {
+    let table = [
+        // OkHttp 3.12 with Conscrypt 1.4, all suites of Conscrypt 2.5, and QtWebEngine 5.8.
+        ("t12d1209h2_d34a8e72043a_b39be8c56a14", "Conscrypt", "OkHttp"),
+        ("t13d1713h1_5b57614c22b0_eca864cca44a", "Conscrypt", "Conscrypt 2.0 and newer"),
+        ("t12d1710h2_67e6df579eba_4a7a952b215a", "BoringSSL", "Chromium 50-55"),
+        // OpenSSL 1.0.1e, and Mbed TLS 2.16 with a pre-shared key.
+        ("t12d800600_15c493246000_570a46b37db9", "OpenSSL", "OpenSSL"),
+        ("t12d990700_0c0515f0dee4_7b0ba9b4cf08", "mbed TLS", "mbed TLS"),
+    ];
+    for (ja4, library, name) in table {
+        let software = ClientDatabase::builtin().match_ja4(ja4.parse().unwrap()).unwrap().software;
+        assert_eq!(software.library.as_deref(), Some(library), "{ja4}");
+        assert!(software.to_string().starts_with(name), "{ja4}: {software}");
+    }
+}
+
 const HEADER: &str = "ja4_stable\tlibrary\tlibrary_version\tapplication\tapplication_version\timitates\town_settings\tja4_stable_r\n";
 const ONE: &str = "t13d0304h2_55b375c5d22e_000000000001";
 const TWO: &str = "t13d0304h2_55b375c5d22e_000000000002";
