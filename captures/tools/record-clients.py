@@ -189,22 +189,25 @@ def print_changes(rows):
             for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
                 key = row.get("ja4_stable") or row.get("akamai_hash")
                 if key and not row["imitates"]:
-                    known.setdefault((row["application"], key), []).append(version_of(row))
+                    program, version = named(row)
+                    known.setdefault((program, key), []).append(version)
     lines = {}
     for row in rows:
         key = row.get("ja4_stable") or row["akamai_hash"]
-        versions, version = known.get((row["application"], key)), version_of(row)
-        program = f"{row['application']} {version}"
+        program, version = named(row)
+        versions = known.get((program, key))
         if versions is None:
-            lines[f"new row: {program}: {key} ({row['evidence']})"] = None
+            lines[f"new row: {program} {version}: {key} ({row['evidence']})"] = None
         elif number(version) > number(last := max(versions, key=number)):
-            lines[f"range grows: {row['application']} {last} to {version}: {key}"] = None
+            lines[f"range grows: {program} {last} to {version}: {key}"] = None
     print(*lines or ["no change"], sep="\n")
 
 
-def version_of(row):
-    """The version that a name has: that of the application, else of the library."""
-    return row["application_version"] or row["library_version"]
+def named(row):
+    """The program that a name shows, and its version: the library, unless the application has settings of its own."""
+    if row["own_settings"] or not row.get("library_version"):
+        return row["application"], row["application_version"]
+    return row["library"], row["library_version"]
 
 
 def number(version):
