@@ -95,8 +95,8 @@ fn no_fingerprint_belongs_to_two_libraries() {
 #[test]
 fn clients_of_phones_and_devices_are_named() {
     let table = [
-        // OkHttp 3.12 with Conscrypt 1.4, all suites of Conscrypt 2.5, and QtWebEngine 5.8.
-        ("t12d1209h2_d34a8e72043a_b39be8c56a14", "Conscrypt", "OkHttp"),
+        // OkHttp 3.12 with Conscrypt 1.4, which other clients of Android may send, all suites of Conscrypt 2.5, and QtWebEngine 5.8.
+        ("t12d1209h2_d34a8e72043a_b39be8c56a14", "Conscrypt", "Conscrypt"),
         ("t13d1713h1_5b57614c22b0_eca864cca44a", "Conscrypt", "Conscrypt 2.0 and newer"),
         ("t12d1710h2_67e6df579eba_4a7a952b215a", "BoringSSL", "Chromium 50-55"),
         // OpenSSL 1.0.1e, and Mbed TLS 2.16 with a pre-shared key.

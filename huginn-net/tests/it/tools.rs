@@ -27,7 +27,8 @@ fn scan_is_reported_once_with_and_without_profiles() {
     let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(texts, ["Nmap SYN scan: 20 SYNs to 20 ports of 1 host in 2 s"]);
     assert_eq!(analyze("nmap-scan.pcap", false).0, found);
-    let tools = |host: &HostProfile| host.tools.observations().map(|found| found.to_string()).collect::<Vec<_>>();
+    let tools =
+        |host: &HostProfile| host.tools.observations().map(|found| found.to_string()).collect::<Vec<_>>();
     let of_hosts: Vec<(String, Vec<String>)> =
         hosts.iter().map(|host| (host.ip.to_string(), tools(host))).collect();
     let all = "Nmap SYN scan: 20 SYNs to 20 ports of 1 host in 2 s".to_owned();

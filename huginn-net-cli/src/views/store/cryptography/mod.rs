@@ -172,7 +172,9 @@ impl Inventory {
             }
             Observation::TlsServer(observation) => self.add_tls_server(event, &observation.server.hello),
             Observation::TlsHandshake(observation) => self.add_handshake(event, &observation.handshake),
-            Observation::TlsCertificates(observation) => self.add_certificates(event, &observation.certificates),
+            Observation::TlsCertificates(observation) => {
+                self.add_certificates(event, &observation.certificates)
+            }
             Observation::SshClient(observation) => self.add_ssh(event, &observation.peer),
             Observation::SshServer(observation) => self.add_ssh(event, &observation.peer),
             Observation::SshHandshake(observation) => {
