@@ -97,8 +97,8 @@ fn clients_of_phones_and_devices_are_named() {
     let table = [
         // OkHttp 3.12 with Conscrypt 1.4, which other clients of Android may send, all suites of Conscrypt 2.5, and QtWebEngine 5.8.
         ("t12d1209h2_d34a8e72043a_b39be8c56a14", "Conscrypt", "Conscrypt"),
-        ("t13d1713h1_5b57614c22b0_eca864cca44a", "Conscrypt", "Conscrypt 2.0 and newer"),
-        ("t12d1710h2_67e6df579eba_4a7a952b215a", "BoringSSL", "Chromium 50-55"),
+        ("t13d1713h1_5b57614c22b0_eca864cca44a", "Conscrypt or BoringSSL", "Conscrypt or BoringSSL"),
+        ("t12d1710h2_67e6df579eba_4a7a952b215a", "BoringSSL", "Chromium 48-55"),
         // OpenSSL 1.0.1e, and Mbed TLS 2.16 with a pre-shared key.
         ("t12d800600_15c493246000_570a46b37db9", "OpenSSL", "OpenSSL"),
         ("t12d990700_0c0515f0dee4_7b0ba9b4cf08", "mbed TLS", "mbed TLS"),
