@@ -60,8 +60,8 @@ const RECORD_SIZE_LIMIT: u16 = 28;
 
 /// Sequences of suites that occur in no other library's list. After ECDSA with AES-CBC, Apple lists ECDSA with 3DES or
 /// ChaCha20; Schannel lists RSA suites, or DSS in old versions. rustls lists AES-256 before AES-128, or ChaCha20 first.
-/// Conscrypt lists ECDSA before RSA.
-const SEQUENCES: [(ClientFamily, &[u16]); 9] = [
+/// Conscrypt lists ECDSA before RSA. OpenSSL until 1.0.2 lists 3DES, with DSS, between AES-256 and AES-128.
+const SEQUENCES: [(ClientFamily, &[u16]); 12] = [
     (ClientFamily::Conscrypt, &[0xc02b, 0xc02c, 0xcca9, 0xc02f, 0xc030, 0xcca8]),
     (ClientFamily::Conscrypt, &[0xcca9, 0xc02b, 0xc02c, 0xcca8, 0xc02f, 0xc030]),
     (ClientFamily::Apple, &[0xc024, 0xc023, 0xc00a, 0xc009, 0xc008]),
@@ -71,6 +71,9 @@ const SEQUENCES: [(ClientFamily, &[u16]); 9] = [
     (ClientFamily::Rustls, &[0x1302, 0x1301, 0x1303, 0xc02c, 0xc02b, 0xcca9, 0xc030, 0xc02f, 0xcca8]),
     (ClientFamily::Rustls, &[0x1303, 0x1302, 0x1301, 0xcca9, 0xcca8, 0xc02c, 0xc02b, 0xc030, 0xc02f]),
     (ClientFamily::Rustls, &[0x1303, 0x1302, 0x1301, 0xcca9, 0xcca8, 0xc02c, 0xc030, 0xc02b, 0xc02f]),
+    (ClientFamily::OpenSsl, &[0x0035, 0x0016, 0x0013, 0x000a, 0x0033, 0x0032]),
+    (ClientFamily::OpenSsl, &[0x0084, 0x0016, 0x0013, 0x000a, 0x0033, 0x0032]),
+    (ClientFamily::OpenSsl, &[0xc012, 0xc008, 0x0016, 0x0013, 0xc00d, 0xc003, 0x000a, 0xc013, 0xc009]),
 ];
 /// The suites of Chromium since TLS 1.3, without 3DES. It is the only client that offers them with GREASE.
 const CHROMIUM_SUITES: [u16; 15] = [
@@ -255,6 +258,13 @@ mod tests {
         let seven = [0xc028, 0xc027, 0xc014, 0xc013, 0xc02c, 0xc02b, 0xc024, 0xc023, 0xc00a, 0xc009, 0x006a];
         for suites in [&ten[..], &seven] {
             assert_eq!(family(suites), Some(ClientFamily::Schannel), "{suites:04x?}");
+        }
+        // OpenSSL 0.9.8, 1.0.0 without elliptic curves, and 1.0.1 with TLS 1.0.
+        let aes = [0x0039, 0x0038, 0x0035, 0x0016, 0x0013, 0x000a, 0x0033, 0x0032, 0x002f];
+        let camellia = [0x0088, 0x0087, 0x0035, 0x0084, 0x0016, 0x0013, 0x000a, 0x0033, 0x0032];
+        let curves = [0xc012, 0xc008, 0x0016, 0x0013, 0xc00d, 0xc003, 0x000a, 0xc013, 0xc009];
+        for suites in [&aes[..], &camellia, &curves] {
+            assert_eq!(family(suites), Some(ClientFamily::OpenSsl), "{suites:04x?}");
         }
         for suites in [&[][..], &[0x1301], &[0xc024, 0xc023, 0xc00a, 0xc009], &recent[1..], &recent[..8]] {
             assert_eq!(family(suites), None, "{suites:04x?}");
