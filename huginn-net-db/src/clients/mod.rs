@@ -2,6 +2,7 @@
 
 mod browser_fields;
 mod error;
+mod ja3;
 mod nearest;
 mod releases;
 mod software;
@@ -10,6 +11,7 @@ mod table;
 mod variants;
 mod versions;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -24,6 +26,7 @@ pub use releases::LibraryAge;
 pub use software::{ClientMatch, MatchKind, Software};
 pub use variants::HelloVariant;
 
+use ja3::Ja3Entries;
 use nearest::Nearest;
 use software::Entry;
 use structural_cache::StructuralCache;
@@ -82,7 +85,8 @@ tables! {
 
 static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
     // A test parses the tables with `from_tables`, which checks them, so the default is never used.
-    ClientDatabase::read(TABLES.iter().map(|(_, text)| *text), Lists::Checked).unwrap_or_default()
+    let tables = TABLES.iter().map(|(_, text)| Cow::Borrowed(*text)).collect();
+    ClientDatabase::read(tables, Lists::Checked).unwrap_or_default()
 });
 
 /// A database of recorded clients, keyed by the stable JA4 (TLS), Akamai fingerprint (HTTP/2), HTTP/3 fingerprint and HASSH (SSH).
@@ -107,7 +111,7 @@ pub struct ClientDatabase {
     tls: HashMap<Ja4, Arc<Entry>, RandomState>,
     /// TLS entries by cipher hash and by extension hash.
     by_hash: HashMap<Ja4Hash, Vec<Arc<Entry>>, RandomState>,
-    by_ja3: HashMap<Ja3Hash, Arc<Entry>, RandomState>,
+    ja3: Ja3Entries,
     /// Computed when a fingerprint was not recorded.
     variants: OnceLock<VariantIndex>,
     /// The kinds of the tables, each once or more.
@@ -143,17 +147,19 @@ impl ClientDatabase {
     /// # Errors
     /// The first line, of the first table, with a missing column or an invalid value.
     pub fn from_tables<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, ClientTableError> {
-        Self::read(texts, Lists::Unchecked)
+        let tables = texts.into_iter().map(|text| Cow::Owned(text.to_owned())).collect();
+        Self::read(tables, Lists::Unchecked)
     }
 
-    fn read<'a>(texts: impl IntoIterator<Item = &'a str>, lists: Lists) -> Result<Self, ClientTableError> {
+    fn read(tables: Vec<Cow<'static, str>>, lists: Lists) -> Result<Self, ClientTableError> {
         let (mut rows, mut database) = (Vec::new(), Self::default());
-        for text in texts {
-            database.kinds.extend(table::parse(text, lists, &mut rows)?);
+        for table in &tables {
+            database.kinds.extend(table::parse(table, lists, &mut rows)?);
         }
-        for (key, entry) in software::merge(&rows) {
+        for (key, entry) in software::merge(&rows, |row| Some(row.key)) {
             database.insert(&key, Arc::new(entry));
         }
+        database.ja3 = Ja3Entries::new(tables);
         Ok(database)
     }
 
@@ -165,7 +171,7 @@ impl ClientDatabase {
                 }
                 self.tls.insert(*ja4_stable, entry);
             }
-            table::Key::Ja3(hash) => drop(self.by_ja3.insert(*hash, entry)),
+            table::Key::Ja3(_) => {}
             table::Key::Http2(hash) => drop(self.http2.insert(AkamaiHash(*hash), entry)),
             table::Key::Ssh(hash) => drop(self.ssh.insert(*hash, entry)),
             table::Key::Http3(hash) => drop(self.http3.insert(*hash, entry)),
@@ -181,7 +187,7 @@ impl ClientDatabase {
         if tls {
             self.tls.clone_from(&builtin.tls);
             self.by_hash.clone_from(&builtin.by_hash);
-            self.by_ja3.clone_from(&builtin.by_ja3);
+            self.ja3 = builtin.ja3.clone();
             self.variants = OnceLock::new();
         }
         if http2 {
@@ -331,7 +337,7 @@ impl ClientDatabase {
 
     /// The recorded JA3, sorted.
     pub fn recorded_ja3(&self) -> Vec<Ja3Hash> {
-        sorted(self.by_ja3.keys().copied())
+        sorted(self.ja3.get().keys().copied())
     }
 
     /// The recorded hashes of Akamai fingerprints, sorted.
@@ -349,7 +355,7 @@ impl ClientDatabase {
     /// Looks up a JA3 hash that was recorded. It names a library and no application: ALPN values and signature algorithms have no
     /// part in it.
     pub fn match_ja3(&self, hash: Ja3Hash) -> Option<ClientMatch> {
-        let entry = self.by_ja3.get(&hash)?;
+        let entry = self.ja3.get().get(&hash)?;
         Some(ClientMatch::new(&entry.software, MatchKind::Exact))
     }
 

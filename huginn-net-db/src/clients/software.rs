@@ -229,8 +229,8 @@ fn sorted<'a>(versions: Versions<'a>) -> SortedVersions<'a> {
     versions.into_iter().map(named).collect()
 }
 
-/// Merges the rows of each fingerprint.
-pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
+/// Merges the rows of each key; `key_of`: the key of a row.
+pub(super) fn merge(rows: &[Row<'_>], key_of: impl Fn(&Row<'_>) -> Option<Key>) -> Vec<(Key, Entry)> {
     let mut groups = BTreeMap::<Key, Vec<&Row<'_>>>::new();
     let [mut libraries, mut applications, mut imitated] = [const { Versions::new() }; 3];
     let mut dates = BTreeMap::new();
@@ -245,7 +245,7 @@ pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
         let versions = if row.is_genuine() { &mut applications } else { &mut imitated };
         versions.entry(name).or_default().insert(version);
         libraries.entry(row.library).or_default().insert(Version(row.library_version));
-        for key in [Some(row.key), row.ja3.map(Key::Ja3)].into_iter().flatten() {
+        if let Some(key) = key_of(row) {
             groups.entry(key).or_default().push(row);
         }
     }

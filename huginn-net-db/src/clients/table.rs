@@ -14,7 +14,7 @@ pub(super) enum Key {
     Tls(Ja4),
     /// The hash of an Akamai fingerprint.
     Http2([u8; 16]),
-    /// The hash of a JA3, in addition to the stable JA4 of the same row.
+    /// The hash of a JA3: a second key of a row with a stable JA4.
     Ja3(Ja3Hash),
     /// HASSH.
     Ssh([u8; 16]),
