@@ -5,8 +5,8 @@
 use std::io::Cursor;
 use std::num::NonZeroUsize;
 
-use huginn_net::p0f::P0fLine;
 use huginn_net::hosts::JsonHost;
+use huginn_net::p0f::P0fLine;
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers, Scope};
 use libfuzzer_sys::fuzz_target;

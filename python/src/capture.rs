@@ -12,7 +12,7 @@ use std::time::Duration;
 use arrow_schema::SchemaRef;
 use huginn_net::core::{Analyzer, CancelToken, Filter};
 use huginn_net::decrypt::{KeyLogReader, KeyLogSummary, Secrets};
-use huginn_net::hosts::{HostLimits, JsonHost, FindingSettings};
+use huginn_net::hosts::{FindingSettings, HostLimits, JsonHost};
 use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, needs_handshakes};
 use huginn_net::watch::{WatchListHandle, WatchLists};
