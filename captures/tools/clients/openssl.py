@@ -34,8 +34,12 @@ default = "SSLv23_client_method" if hasattr(ssl, "SSLv23_client_method") else "T
 context = call("SSL_CTX_new", pointer, (pointer, call(options.get("METHOD", default), pointer)))
 SSL_CTRL_OPTIONS, SSL_CTRL_SET_TLSEXT_HOSTNAME = 32, 55
 OP_NO_SSLV2 = 0x01000000
-flags = OP_NO_SSLV2 | int(options.get("SET", "0"), 0)
-call("SSL_CTX_ctrl", ctypes.c_long, (pointer, context), (ctypes.c_int, SSL_CTRL_OPTIONS), (ctypes.c_long, flags), (pointer, None))
+# Since 1.1.0 the bit is another option.
+flags = (0 if hasattr(ssl, "SSL_CTX_set_options") else OP_NO_SSLV2) | int(options.get("SET", "0"), 0)
+if hasattr(ssl, "SSL_CTX_set_options"):
+    call("SSL_CTX_set_options", ctypes.c_ulong, (pointer, context), (ctypes.c_ulong, flags))
+else:
+    call("SSL_CTX_ctrl", ctypes.c_long, (pointer, context), (ctypes.c_int, SSL_CTRL_OPTIONS), (ctypes.c_long, flags), (pointer, None))
 if "CIPHERS" in options:
     call("SSL_CTX_set_cipher_list", ctypes.c_int, (pointer, context), (text, options["CIPHERS"].encode()))
 if "NPN" in options:

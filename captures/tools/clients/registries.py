@@ -1,5 +1,7 @@
 """Programs from package registries, unpacked under ~/.cache/huginn-net-clients."""
 
+import functools
+import itertools
 import lzma
 import os
 import pathlib
@@ -103,10 +105,9 @@ def apt(*packages):
 DEBIAN = "http://deb.debian.org/debian"
 
 
-def debian_suite(suite, package):
-    """Unpacks a package of another Debian suite and the libraries that it depends on, beside the system. Returns its version, its
-    folder, and the command that starts a program with these libraries."""
-    folder = CACHE / "debian" / f"{suite}-{package}"
+@functools.cache
+def suite_packages(suite):
+    """The fields of each package of a Debian suite, by name."""
     index = CACHE / "debian" / f"{suite}.xz"
     if not index.exists():
         download(f"{DEBIAN}/dists/{suite}/main/binary-amd64/Packages.xz", index)
@@ -115,6 +116,14 @@ def debian_suite(suite, package):
         for paragraph in file.read().split("\n\n"):
             fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
             packages[fields.get("Package")] = fields
+    return packages
+
+
+def debian_suite(suite, package):
+    """Unpacks a package of another Debian suite and the libraries that it depends on, beside the system. Returns its version, its
+    folder, and the command that starts a program with these libraries."""
+    folder = CACHE / "debian" / f"{suite}-{package}"
+    packages = suite_packages(suite)
     if not folder.exists():
         # Libraries only: programs run from the folder as they are.
         wanted, left = [], [package]
@@ -128,12 +137,12 @@ def debian_suite(suite, package):
             left += [name for name in names if name.startswith(("lib", "zlib1g"))]
         unpacked = folder.with_suffix(".new")
         for name in wanted:
-            archive = CACHE / "package.deb"
+            archive = folder.with_suffix(".deb")
             download(f"{DEBIAN}/{packages[name]['Filename']}", archive)
             subprocess.run(["dpkg-deb", "-x", archive, unpacked], check=True)
             archive.unlink()
         unpacked.rename(folder)
-    loader = next(path for path in [folder / "usr/lib64", folder / "lib64"] if path.exists()) / "ld-linux-x86-64.so.2"
+    loader = next(itertools.chain(folder.glob("usr/lib64/ld-linux-x86-64.so.2"), folder.glob("lib/x86_64-linux-gnu/ld-*.so*")))
     libraries = ":".join(str(folder / path) for path in ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"))
     return packages[package]["Version"], folder, [loader, "--library-path", libraries]
 
@@ -149,7 +158,8 @@ def upstream(version):
 
 
 # For wheels of Python 3.6, whose programs and libraries are used without this Python.
-PYTHON_36 = ["--python-version", "36", "--implementation", "cp", "--abi", "cp36m", "--abi", "abi3", "--abi", "none", "--platform", "manylinux1_x86_64"]
+PYTHON_36 = ["--python-version", "36", "--implementation", "cp", "--abi", "cp36m", "--abi", "abi3", "--abi", "none", "--platform", "manylinux1_x86_64",
+             "--platform", "manylinux2014_x86_64"]
 
 
 def pypi_wheel(package, version, options=()):
