@@ -1,12 +1,12 @@
 ; Apple: XNU, the kernel of macOS, iOS, iPadOS, watchOS and tvOS. One stack, so that a
-; packet tells the generation but seldom the device; hence one name. The ID is 0 on packets with
+; packet shows the generation but seldom the device; hence one name. The ID is 0 on packets with
 ; DF since net.inet.ip.rfc6864 (RFC 6864) came with macOS 10.13 and iOS 11. ECN was asked for by
 ; half the connections of iOS 9 and macOS 10.11, later by all where it worked before.
 ;
 ; The scale is computed in tcp_set_max_rwinscale() from the largest receive buffer: 512 KiB is
 ; 4, 1 MiB is 5, 2 MiB is 6, 4 MiB is 7. tcp_init() takes a larger one where memory allows
 ; (nmbclusters over 30720; phones, CONFIG_EMBEDDED, twice that of Macs), so that a new device
-; with little memory has an old scale: a scale tells the first version that has it, never the
+; with little memory has an old scale: a scale shows the first version that has it, never the
 ; last. Loopback (MSS 16344) shows the same windows.
 
 [tcp:request]

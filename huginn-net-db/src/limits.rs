@@ -27,7 +27,7 @@ pub(crate) const MAX_COMPARED_NUMBERS: usize = 256;
 /// of one library add or omit a few extensions: ALPN, session tickets, status requests.
 pub(crate) const MAX_LIBRARY_DIFFERENCES: usize = 4;
 
-/// Cipher suites of which a list names its library alone: programs choose short lists themselves.
+/// Minimum number of cipher suites that name a library without extensions: programs choose shorter lists themselves.
 pub(crate) const MIN_SUITES_OF_LIBRARY: usize = 12;
 
 /// Hashes of extensions that are computed for one library, transport and version: the recorded libraries have a tenth.

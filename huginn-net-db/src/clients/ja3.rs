@@ -10,7 +10,7 @@ use huginn_net_tls::Ja3Hash;
 use super::software::{self, Entry};
 use super::table::{self, Key, Lists};
 
-/// The recorded clients by JA3. They are merged at the first lookup: few ask for a JA3, and a start is not to wait for it.
+/// The recorded clients by JA3. They are merged at the first lookup: few ask for a JA3, so that a start need not wait for it.
 #[derive(Debug, Default)]
 pub(super) struct Ja3Entries {
     tables: Vec<Cow<'static, str>>,
@@ -18,7 +18,7 @@ pub(super) struct Ja3Entries {
 }
 
 impl Ja3Entries {
-    /// The clients of tables that were parsed before.
+    /// The clients of tables that were parsed without error.
     pub(super) fn new(tables: Vec<Cow<'static, str>>) -> Self {
         Self { tables, entries: OnceLock::new() }
     }
@@ -27,7 +27,7 @@ impl Ja3Entries {
         self.entries.get_or_init(|| {
             let mut rows = Vec::new();
             for table in &self.tables {
-                // It was parsed before, so there is no error.
+                // `new` takes only tables that were parsed without error.
                 _ = table::parse(table, Lists::Checked, &mut rows);
             }
             let of_ja3 = |(key, entry)| match key {

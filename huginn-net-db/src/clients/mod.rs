@@ -175,6 +175,7 @@ impl ClientDatabase {
                 }
                 self.tls.insert(*ja4_stable, entry);
             }
+            // Those are merged when they are asked for.
             table::Key::Ja3(_) => {}
             table::Key::Http2(hash) => drop(self.http2.insert(AkamaiHash(*hash), entry)),
             table::Key::Ssh(hash) => drop(self.ssh.insert(*hash, entry)),
@@ -236,45 +237,32 @@ impl ClientDatabase {
         })
     }
 
-    /// The match of a fingerprint that was recorded; of one library, if the structure of the hello shows it.
-    fn match_entry(entry: &Entry, kind: MatchKind, hello: &ClientHello<'_>) -> ClientMatch {
-        let found = ClientMatch::new(&entry.software, kind);
-        if !found.has_two_libraries() {
-            return found;
-        }
-        match hello.family() {
-            Some(family) => found.of_library(family.name()),
-            None => found,
-        }
-    }
-
     fn match_fingerprint(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
         let ja4 = hello.ja4();
         if let Some(entry) = self.tls.get(&hello.ja4_stable()) {
             if entry.has_ja4(ja4) {
-                return Some(Self::match_entry(entry, MatchKind::Exact, hello));
+                return Some(
+                    ClientMatch::new(&entry.software, MatchKind::Exact).of_family(|| hello.family()),
+                );
             }
             let session = Session::from_types(hello.extensions().map(|extension| extension.kind));
             let variant = session.change_from(entry.sessions());
-            return Some(Self::match_entry(entry, MatchKind::Stable, hello).with_variant(variant));
+            let found = ClientMatch::new(&entry.software, MatchKind::Stable).of_family(|| hello.family());
+            return Some(found.with_variant(variant));
         }
         let family = hello.family();
         self.structural.get_or_find(ja4, family, || {
             let variants = self.variants();
-            let client = variants.client(ja4);
-            let of_library = |found: ClientMatch| match family {
-                Some(family) if found.has_two_libraries() => found.of_library(family.name()),
-                _ => found,
-            };
-            client
-                .map(of_library)
+            variants
+                .client(ja4)
+                .map(|client| client.of_family(|| family))
                 .or_else(|| self.match_structure(&hello.ja4_stable_r(), family))
                 .or_else(|| variants.library(ja4))
         })
     }
 
     fn variants(&self) -> &VariantIndex {
-        self.variants.get_or_init(|| VariantIndex::new(self.tls.values()))
+        self.variants.get_or_init(|| VariantIndex::new(self.tls.iter()))
     }
 
     fn match_structure(&self, raw: &Ja4Raw, family: Option<ClientFamily>) -> Option<ClientMatch> {

@@ -49,9 +49,7 @@ impl LibraryAge {
         let series = if oldest == newest { (*start).to_owned() } else { format!("{start}-{end}") };
         Some(Self { series: series.into(), first: *first, last: *last })
     }
-}
 
-impl LibraryAge {
     /// The years of the first and the last release: `2012 to 2016`.
     pub fn years(&self) -> String {
         match self.last {

@@ -131,14 +131,13 @@ impl ClientMatch {
         Self { software: Arc::new(software), ..self }
     }
 
-    pub(super) fn has_two_libraries(&self) -> bool {
-        !self.software.by_library.is_empty()
-    }
-
-    /// The match of a hello with the structure of this library, if the fingerprint is of two.
-    pub(super) fn of_library(self, library: &str) -> Self {
-        let is_of = |software: &&Arc<Software>| software.library.as_deref() == Some(library);
-        match self.software.by_library.iter().find(is_of) {
+    /// The match of a hello with the structure of this family, which is asked for if the fingerprint is of two libraries.
+    pub(super) fn of_family(self, family: impl FnOnce() -> Option<ClientFamily>) -> Self {
+        let by_library = &self.software.by_library;
+        let library = if by_library.is_empty() { None } else { family().map(ClientFamily::name) };
+        let is_of_family =
+            |software: &&Arc<Software>| library.is_some() && software.library.as_deref() == library;
+        match by_library.iter().find(is_of_family) {
             Some(software) => Self { software: Arc::clone(software), ..self },
             None => self,
         }
@@ -373,7 +372,6 @@ impl Software {
         let software = named.iter().map(|entry| &*entry.software);
         let of_genuine = entries.iter().flat_map(|entry| entry.candidates().0);
         let of_imitations = entries.iter().flat_map(|entry| entry.candidates().1);
-        let application = common(software.clone().map(|software| &software.application));
         let parts = || named.iter().flat_map(|entry| entry.parts());
         let libraries: BTreeSet<&str> = parts().filter_map(|part| part.library.as_deref()).collect();
         let of_library =
@@ -385,40 +383,38 @@ impl Software {
                 Vec::new()
             },
             library: joined_libraries(software.clone().filter_map(|software| software.library.as_deref())),
-            application: application.cloned().flatten(),
-            versions: application
-                .and(common(software.clone().map(|software| &software.versions)))
-                .cloned()
-                .flatten(),
-            recorded_to: application
-                .and(common(software.clone().map(|software| &software.recorded_to)))
-                .cloned()
-                .flatten(),
-            library_age: common(software.map(|software| &software.library_age)).cloned().flatten(),
+            library_age: common(software.clone().map(|software| &software.library_age)).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
             or_imitation: genuine.is_empty(),
             differing: entries.iter().flat_map(|entry| &entry.software.differing).cloned().collect(),
-            ..Self::default()
+            ..Self::of_application(software)
         }
         .with_agreeing()
     }
 
+    /// The application of all these, with the versions that they have in common.
+    fn of_application<'a>(software: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let application = common(software.clone().map(|software| &software.application));
+        let of_all = |value: fn(&Self) -> &Option<Arc<str>>| {
+            application.and(common(software.clone().map(value))).cloned().flatten()
+        };
+        Self {
+            application: application.cloned().flatten(),
+            versions: of_all(|software| &software.versions),
+            recorded_to: of_all(|software| &software.recorded_to),
+            ..Self::default()
+        }
+    }
+
     /// What the software of one library has in common.
     fn of_parts<'a>(parts: impl Iterator<Item = &'a Arc<Self>> + Clone) -> Arc<Self> {
-        let application = common(parts.clone().map(|part| &part.application));
         Arc::new(Self {
             library: parts.clone().find_map(|part| part.library.clone()),
-            application: application.cloned().flatten(),
-            versions: application.and(common(parts.clone().map(|part| &part.versions))).cloned().flatten(),
-            recorded_to: application
-                .and(common(parts.clone().map(|part| &part.recorded_to)))
-                .cloned()
-                .flatten(),
             candidates: distinct(&mut parts.clone().flat_map(|part| &part.candidates).cloned()),
             evidence: distinct(&mut parts.clone().flat_map(|part| &part.evidence).cloned()),
             or_imitation: parts.clone().all(|part| part.or_imitation),
-            ..Self::default()
+            ..Self::of_application(parts.map(|part| &**part))
         })
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Identified {
     /// Index of the signature.
     pub(super) index: u32,
     pub(super) reason: FuzzyReason,
-    /// Whether the packet tells no version.
+    /// Whether the packet shows no version.
     pub(super) is_any_version: bool,
 }
 

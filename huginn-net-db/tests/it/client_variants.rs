@@ -159,7 +159,7 @@ fn constructed_clients_are_named_by_hash() {
 
 /// tls-client, as OkHttp, has the extensions of Conscrypt, which are also those of BoringSSL in other programs.
 #[test]
-fn extensions_of_two_libraries_and_an_imitation_name_both_libraries() {
+fn shared_extensions_name_both_libraries() {
     let found = builtin("t13d0713h2_04ca88ad2b9b_eca864cca44a").unwrap();
     assert_eq!(
         named(Some(found.clone())),

@@ -20,8 +20,8 @@ pub(super) struct OptionalExtensions {
 }
 
 /// ca34 is trust_anchors, 12e0 an experiment of Chromium without a registered name. OpenSSL: status_request,
-/// encrypt_then_mac, post_handshake_auth, next_protocol_negotiation; of these, BoringSSL has the first and the last. rustls without TLS 1.3: no psk_key_exchange_modes and
-/// key_share. wolfSSL resumes without extended_master_secret.
+/// encrypt_then_mac, post_handshake_auth, next_protocol_negotiation. BoringSSL: the first and the last of these. rustls without
+/// TLS 1.3: no psk_key_exchange_modes and key_share. wolfSSL resumes without extended_master_secret.
 const OPTIONAL: [OptionalExtensions; 5] = [
     OptionalExtensions { library: "BoringSSL", trials: &[0x12e0, 0xca34], settings: &[0x0005, 0x3374] },
     OptionalExtensions { library: "Conscrypt", trials: &[], settings: &[0x0005, 0x3374] },

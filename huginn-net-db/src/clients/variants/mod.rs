@@ -154,13 +154,12 @@ impl LibraryIndex {
 }
 
 impl VariantIndex {
-    pub(super) fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Self {
+    /// The index of the entries of a database, with their stable JA4. Their lists are read when a hello asks for them.
+    pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a Ja4, &'a Arc<Entry>)>) -> Self {
         let mut index = Self::default();
-        for entry in entries {
-            if let Some(raw) = entry.raw() {
-                let clients = index.clients.entry(raw.ja4().cipher_hash()).or_default();
-                clients.entries.push(Arc::clone(entry));
-            }
+        for (ja4_stable, entry) in entries {
+            let clients = index.clients.entry(ja4_stable.cipher_hash()).or_default();
+            clients.entries.push(Arc::clone(entry));
         }
         index
     }

@@ -25,8 +25,8 @@ pub(super) struct Place {
 }
 
 impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
-    /// A table of at most so many entries, forgotten after the idle timeout of conclusions. `heap_bytes`: the heap memory of a value,
-    /// of at most so many bytes in all.
+    /// A table whose entries are forgotten after the idle timeout of conclusions. `heap_bytes`: the heap memory of a value;
+    /// `max_bytes` limits that of all.
     pub(super) fn new(max_entries: usize, max_bytes: usize, heap_bytes: fn(&V) -> usize) -> Self {
         let idle_timeout = Duration::from_secs(FINDING_IDLE_SECS);
         Self::with_limits(

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn user_agent_of_a_poller_names_its_service_after_the_name_of_the_server() {
+    fn server_name_precedes_user_agent_of_poller() {
         let monitoring = Some(BeaconService::UserAgent("monitoring"));
         assert_eq!(service(Some(b"example.com"), 9100, Some(b"Prometheus/2.53.0")), monitoring);
         let named = Some(BeaconService::Name("push messages"));
