@@ -1,6 +1,7 @@
 //! Forms in which serde stores parts of hosts and updates.
 
 use std::borrow::Cow;
+use std::str;
 
 use huginn_net_core::{Timestamp, TunnelLayer, TunnelPath};
 use huginn_net_http::language as languages;
