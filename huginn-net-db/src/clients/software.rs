@@ -1,17 +1,18 @@
 //! Software, merged from the recordings of one fingerprint.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use huginn_net_tls::{ClientFamily, Ja4, Ja4Raw};
+use foldhash::fast::RandomState;
+use huginn_net_tls::{ClientFamily, Ja4, Ja4Hash, Ja4Raw};
 
 use super::browser_fields::{BrowserImitation, HelloField, ImitatedBrowser};
 use super::nearest::NearestClient;
 use super::releases::LibraryAge;
 use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
-use super::versions::{AND_NEWER, Version, ranges};
+use super::versions::{AND_NEWER, Ranks, Version, ranges, short};
 
 /// The software that a fingerprint identifies: what the recorded clients with this fingerprint have in common.
 ///
@@ -210,6 +211,7 @@ type Versions<'a> = BTreeMap<&'a str, BTreeSet<Version<'a>>>;
 
 /// All recorded versions, sorted and without empty ones.
 struct Recorded<'a> {
+    ranks: Ranks<'a>,
     libraries: SortedVersions<'a>,
     applications: SortedVersions<'a>,
     imitated: SortedVersions<'a>,
@@ -222,7 +224,7 @@ type SortedVersions<'a> = BTreeMap<&'a str, Vec<Version<'a>>>;
 
 fn sorted<'a>(versions: Versions<'a>) -> SortedVersions<'a> {
     let named = |(name, mut versions): (&'a str, BTreeSet<Version<'a>>)| {
-        versions.retain(|version| !version.0.is_empty());
+        versions.retain(|version| !version.text.is_empty());
         (name, versions.into_iter().collect())
     };
     versions.into_iter().map(named).collect()
@@ -231,6 +233,8 @@ fn sorted<'a>(versions: Versions<'a>) -> SortedVersions<'a> {
 /// Merges the rows of each key; `key_of`: the key of a row.
 pub(super) fn merge(rows: &[Row<'_>], key_of: impl Fn(&Row<'_>) -> Option<Key>) -> Vec<(Key, Entry)> {
     let mut groups = BTreeMap::<Key, Vec<&Row<'_>>>::new();
+    let mut clients = HashMap::<NamelessJa4, Vec<&Row<'_>>, RandomState>::default();
+    let ranks = Ranks::new(rows.iter().flat_map(|row| [row.library_version, row.program().1]));
     let [mut libraries, mut applications, mut imitated] = [const { Versions::new() }; 3];
     let mut dates = BTreeMap::new();
     for row in rows {
@@ -242,22 +246,22 @@ pub(super) fn merge(rows: &[Row<'_>], key_of: impl Fn(&Row<'_>) -> Option<Key>) 
         }
         let (name, version) = row.program();
         let versions = if row.is_genuine() { &mut applications } else { &mut imitated };
-        versions.entry(name).or_default().insert(version);
-        libraries.entry(row.library).or_default().insert(Version(row.library_version));
+        versions.entry(name).or_default().insert(ranks.version(version));
+        libraries.entry(row.library).or_default().insert(ranks.version(row.library_version));
         if let Some(key) = key_of(row) {
             groups.entry(key).or_default().push(row);
         }
+        if let Some(key) = without_server_name(row.key) {
+            clients.entry(key).or_default().push(row);
+        }
     }
     let recorded = Recorded {
+        ranks,
         libraries: sorted(libraries),
         applications: sorted(applications),
         imitated: sorted(imitated),
         dates,
     };
-    let mut clients = BTreeMap::<String, Vec<&Row<'_>>>::new();
-    for (row, key) in rows.iter().filter_map(|row| Some((row, without_server_name(row.key)?))) {
-        clients.entry(key).or_default().push(row);
-    }
     let merged = |(key, rows): (Key, Vec<&Row<'_>>)| {
         let clients = without_server_name(key).and_then(|key| clients.get(&key)).unwrap_or(&rows);
         (key, Entry::merge(key, &rows, clients, &recorded))
@@ -265,13 +269,15 @@ pub(super) fn merge(rows: &[Row<'_>], key_of: impl Fn(&Row<'_>) -> Option<Key>) 
     groups.into_iter().map(merged).collect()
 }
 
-/// The key of the clients that send the same hello to a name and to an address: a JA4 without the presence of server_name
-/// and the number of extensions. `None` for other fingerprints.
-fn without_server_name(key: Key) -> Option<String> {
+/// A JA4 without the presence of server_name and the number of extensions: transport, version, ALPN, hashes.
+type NamelessJa4 = ([u8; 3], [u8; 2], Ja4Hash, Ja4Hash);
+
+/// The key of the clients that send the same hello to a name and to an address. `None` for other fingerprints.
+fn without_server_name(key: Key) -> Option<NamelessJa4> {
     let Key::Tls(ja4) = key else { return None };
     let head = ja4.head();
-    let protocol = head.as_str().get(..3)?;
-    Some(format!("{protocol}{}_{}_{}", head.alpn(), ja4.cipher_hash(), ja4.extension_hash()))
+    let protocol = head.as_str().as_bytes().first_chunk()?;
+    Some((*protocol, *head.alpn().as_bytes().first_chunk()?, ja4.cipher_hash(), ja4.extension_hash()))
 }
 
 impl Entry {
@@ -288,7 +294,7 @@ impl Entry {
             .filter(|library| has_library && !library.is_empty())
             .collect();
         let library = joined_libraries(libraries.iter().copied());
-        let applications = programs(named);
+        let applications = programs(named, &recorded.ranks);
         // The fingerprint of a program without settings of its own is that of its library's defaults.
         let is_specific = genuine.iter().all(|row| row.own_settings);
         // A JA3 has neither the ALPN values nor the signature algorithms: applications that differ in them share it.
@@ -299,7 +305,7 @@ impl Entry {
             (Some(name), _) if genuine.is_empty() => versions_of(name, &applications, &recorded.imitated),
             (Some(name), _) => versions_of(name, &applications, &recorded.applications),
             (None, Some(name)) => {
-                let found = genuine.iter().map(|row| Version(row.library_version)).collect();
+                let found = genuine.iter().map(|row| recorded.ranks.version(row.library_version)).collect();
                 versions_of(name, &Versions::from([(name, found)]), &recorded.libraries)
             }
             (None, None) => String::new(),
@@ -467,11 +473,11 @@ fn distinct(texts: &mut dyn Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
 }
 
 /// The versions of each program in these rows.
-fn programs<'a>(rows: &[&Row<'a>]) -> Versions<'a> {
+fn programs<'a>(rows: &[&Row<'a>], ranks: &Ranks<'a>) -> Versions<'a> {
     let mut programs = Versions::new();
     for row in rows {
         let (name, version) = row.program();
-        programs.entry(name).or_default().insert(version);
+        programs.entry(name).or_default().insert(ranks.version(version));
     }
     programs
 }
@@ -489,7 +495,7 @@ fn versions_of(name: &str, found: &Versions<'_>, all: &SortedVersions<'_>) -> St
 /// The newest recorded version with the month of its recording, if a range of versions is open: `156, 2026-11`.
 fn recorded_to(versions: &str, all: &[Version<'_>], date: Option<&&str>) -> Option<Arc<str>> {
     let month = date?.get(..7).filter(|_| versions.ends_with(AND_NEWER))?;
-    Some(format!("{}, {month}", all.last()?.short()).into())
+    Some(format!("{}, {month}", short(all.last()?.text)).into())
 }
 
 /// The names of genuine clients, then of imitations, with their versions; the number of genuine ones; and the imitations
@@ -503,11 +509,11 @@ fn candidates(
         let versions = versions_of(name, found, all);
         if versions.is_empty() { name.to_owned() } else { format!("{name} {versions}") }
     };
-    let found = programs(genuine);
+    let found = programs(genuine, &recorded.ranks);
     let mut candidates: Vec<Arc<str>> =
         found.keys().map(|name| with_versions(name, &found, &recorded.applications).into()).collect();
     if genuine.is_empty() {
-        let found = programs(imitations);
+        let found = programs(imitations, &recorded.ranks);
         candidates.extend(found.keys().map(|name| with_versions(name, &found, &recorded.imitated).into()));
     }
     let mut differing = Vec::new();
@@ -516,7 +522,7 @@ fn candidates(
         imitators.entry((row.application, &row.differs)).or_default().push(row);
     }
     for ((imitator, fields), rows) in imitators {
-        let found = programs(&rows);
+        let found = programs(&rows, &recorded.ranks);
         for imitated in found.keys() {
             let name: Arc<str> =
                 format!("{imitator} as {}", with_versions(imitated, &found, &recorded.imitated)).into();
@@ -550,12 +556,12 @@ impl<'a> Row<'a> {
     }
 
     /// The name and version of the program, or of the imitated one.
-    fn program(&self) -> (&'a str, Version<'a>) {
+    fn program(&self) -> (&'a str, &'a str) {
         if self.is_genuine() {
-            return (self.application, Version(self.application_version));
+            (self.application, self.application_version)
+        } else {
+            split_version(self.imitates)
         }
-        let (name, version) = split_version(self.imitates);
-        (name, Version(version))
     }
 }
 

@@ -1,64 +1,20 @@
 //! Version numbers, and ranges of those that were recorded.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A version number that sorts by its numeric parts: `1.9.7` precedes `1.10.8`.
+use foldhash::fast::RandomState;
+
+/// A version number that sorts by its numeric parts: `1.9.7` precedes `1.10.8`. It has the rank of its text in [`Ranks`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Version<'a>(pub(super) &'a str);
-
-impl<'a> Version<'a> {
-    fn parts(self) -> impl Iterator<Item = (u64, &'a str)> {
-        self.0.split('.').map(|part| {
-            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-            let (number, rest) = part.split_at_checked(digits).unwrap_or((part, ""));
-            (number.parse().unwrap_or(u64::MAX), rest)
-        })
-    }
-
-    /// The major version, with the minor one if the major is below 10: `103` for `103.0.5058`, `1.9` for `1.9.7`.
-    pub(super) fn short(self) -> &'a str {
-        let major = self.0.find('.').unwrap_or(self.0.len());
-        let (number, rest) = self.0.split_at_checked(major).unwrap_or((self.0, ""));
-        if number.len() > 1 {
-            return number;
-        }
-        let minor = rest.get(1..).and_then(|rest| rest.find('.'));
-        let end = minor.map_or(self.0.len(), |minor| major.saturating_add(1).saturating_add(minor));
-        self.0.get(..end).unwrap_or(self.0)
-    }
-}
-
-impl Version<'_> {
-    /// The short version that follows (`step` 1) or precedes (-1) this one, if it is in the series of `other` and at
-    /// most as far away as `other`: the version before `1.21` is `1.20`, in the series of `1.14`.
-    fn neighbour(self, other: &str, step: i64) -> Option<String> {
-        let series = |text: &str| text.rsplit_once('.').map(|(series, _)| series.to_owned());
-        let last = |text: &str| text.rsplit('.').next().and_then(|number| number.parse::<i64>().ok());
-        let short = self.short();
-        let number = last(short)?.checked_add(step)?;
-        let is_between = if step > 0 { number <= last(other)? } else { number >= last(other)? };
-        if series(short) != series(other) || !is_between {
-            return None;
-        }
-        Some(series(short).map_or_else(|| number.to_string(), |series| format!("{series}.{number}")))
-    }
-}
-
-impl Version<'_> {
-    /// The short version that precedes this one by a number of versions; `None` for a version with parts.
-    fn before(self, count: u64) -> Option<String> {
-        self.short().parse::<u64>().ok()?.checked_sub(count).map(|number| number.to_string())
-    }
+pub(super) struct Version<'a> {
+    pub(super) text: &'a str,
+    rank: usize,
 }
 
 impl Ord for Version<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        if self.0 == other.0 {
-            return Ordering::Equal;
-        }
-        let [one, other] = without_equal_parts(self.0, other.0);
-        Version(one).parts().cmp(Version(other).parts())
+        self.rank.cmp(&other.rank)
     }
 }
 
@@ -70,17 +26,69 @@ impl PartialOrd for Version<'_> {
 
 impl PartialEq for Version<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        self.rank == other.rank
     }
 }
 
 impl Eq for Version<'_> {}
 
-/// Removes the parts that both texts begin with: most versions that are compared have some, and to read them takes longer.
-fn without_equal_parts<'a>(one: &'a str, other: &'a str) -> [&'a str; 2] {
-    let pairs = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other);
-    let end = pairs.zip(1..).filter(|((byte, _), _)| *byte == b'.').last().map_or(0, |(_, end)| end);
-    [one, other].map(|text| text.get(end..).unwrap_or_default())
+/// The ranks of all versions in some tables. Most of them are compared often, and their texts only once.
+pub(super) struct Ranks<'a>(HashMap<&'a str, usize, RandomState>);
+
+impl<'a> Ranks<'a> {
+    pub(super) fn new(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut texts: Vec<&str> = texts.collect::<HashSet<_, RandomState>>().into_iter().collect();
+        texts.sort_unstable_by(|one, other| compare(one, other));
+        let same = texts.chunk_by(|one, other| compare(one, other) == Ordering::Equal);
+        Self(same.zip(0..).flat_map(|(texts, rank)| texts.iter().map(move |text| (*text, rank))).collect())
+    }
+
+    pub(super) fn version(&self, text: &'a str) -> Version<'a> {
+        Version { text, rank: self.0.get(text).copied().unwrap_or_default() }
+    }
+}
+
+fn compare(one: &str, other: &str) -> Ordering {
+    parts(one).cmp(parts(other))
+}
+
+fn parts(version: &str) -> impl Iterator<Item = (u64, &str)> {
+    version.split('.').map(|part| {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let (number, rest) = part.split_at_checked(digits).unwrap_or((part, ""));
+        (number.parse().unwrap_or(u64::MAX), rest)
+    })
+}
+
+/// The major version, with the minor one if the major is below 10: `103` for `103.0.5058`, `1.9` for `1.9.7`.
+pub(super) fn short(version: &str) -> &str {
+    let major = version.find('.').unwrap_or(version.len());
+    let (number, rest) = version.split_at_checked(major).unwrap_or((version, ""));
+    if number.len() > 1 {
+        return number;
+    }
+    let minor = rest.get(1..).and_then(|rest| rest.find('.'));
+    let end = minor.map_or(version.len(), |minor| major.saturating_add(1).saturating_add(minor));
+    version.get(..end).unwrap_or(version)
+}
+
+/// The short version that follows (`step` 1) or precedes (-1) `version`, if it is in the series of `other` and at most as far
+/// away as `other`: the version before `1.21` is `1.20`, in the series of `1.14`.
+fn neighbour(version: &str, other: &str, step: i64) -> Option<String> {
+    let series = |text: &str| text.rsplit_once('.').map(|(series, _)| series.to_owned());
+    let last = |text: &str| text.rsplit('.').next().and_then(|number| number.parse::<i64>().ok());
+    let short = short(version);
+    let number = last(short)?.checked_add(step)?;
+    let is_between = if step > 0 { number <= last(other)? } else { number >= last(other)? };
+    if series(short) != series(other) || !is_between {
+        return None;
+    }
+    Some(series(short).map_or_else(|| number.to_string(), |series| format!("{series}.{number}")))
+}
+
+/// The short version that precedes `version` by a number of versions; `None` for a version with parts.
+fn before(version: &str, count: u64) -> Option<String> {
+    short(version).parse::<u64>().ok()?.checked_sub(count).map(|number| number.to_string())
 }
 
 /// Follows the first version of a range without an end.
@@ -103,9 +111,10 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>], reac
         let (Some(first), Some(last)) = (all.get(*start), all.get(*end)) else { continue };
         let older = start.checked_sub(1).and_then(|index| all.get(index));
         let newer = end.checked_add(1).and_then(|index| all.get(index));
-        let first = older.map(|older| older.neighbour(first.short(), 1).unwrap_or(first.short().into()));
-        let first = first.map(|first| Version(&first).before(reach).unwrap_or(first));
-        let last = newer.map(|newer| newer.neighbour(last.short(), -1).unwrap_or(last.short().into()));
+        let [first, last] = [first, last].map(|version| short(version.text));
+        let first = older.map(|older| neighbour(older.text, first, 1).unwrap_or(first.into()));
+        let first = first.map(|first| before(&first, reach).unwrap_or(first));
+        let last = newer.map(|newer| neighbour(newer.text, last, -1).unwrap_or(last.into()));
         match ranges.last_mut() {
             Some((_, end)) if end.is_some() && *end == first => *end = last,
             _ => ranges.push((first, last)),
@@ -125,36 +134,40 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>], reac
 mod tests {
     use super::*;
 
-    fn sorted<'a>(versions: &[&'a str]) -> Vec<Version<'a>> {
-        set(versions).into_iter().filter(|version| !version.0.is_empty()).collect()
+    /// All recorded versions of a program: their ranks, and a list without the empty one.
+    fn recorded<'a>(texts: &[&'a str]) -> (Ranks<'a>, Vec<Version<'a>>) {
+        let ranks = Ranks::new(texts.iter().copied());
+        let all = set(&ranks, texts).into_iter().filter(|version| !version.text.is_empty()).collect();
+        (ranks, all)
     }
 
-    fn set<'a>(versions: &[&'a str]) -> BTreeSet<Version<'a>> {
-        versions.iter().map(|version| Version(version)).collect()
+    fn set<'a>(ranks: &Ranks<'a>, texts: &[&'a str]) -> BTreeSet<Version<'a>> {
+        texts.iter().map(|text| ranks.version(text)).collect()
     }
 
     #[test]
     fn versions_sort_by_number() {
         let sorted = ["", "1.0.2o", "1.0.2s", "1.1.1", "1.9.7", "1.10.8", "3.0.22", "103.0.5058"];
         let shuffled = ["1.10.8", "103.0.5058", "1.1.1", "1.0.2s", "", "3.0.22", "1.0.2o", "1.9.7"];
-        let texts: Vec<&str> = set(&shuffled).iter().map(|version| version.0).collect();
-        assert_eq!(texts[..7], sorted[1..]);
+        let texts: Vec<&str> = recorded(&shuffled).1.iter().map(|version| version.text).collect();
+        assert_eq!(texts, sorted[1..]);
     }
 
     #[test]
     fn range_ends_before_version_that_differs() {
-        let all = sorted(&["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.17.1"]);
+        let (ranks, all) = recorded(&["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.17.1"]);
+        let range = |versions: &[&'static str]| ranges(&set(&ranks, versions), &all, 0);
         assert_eq!(ranges(&all.iter().copied().collect(), &all, 0), "", "any version");
-        assert_eq!(ranges(&set(&["1.9.7", "1.11.13", "1.12.17"]), &all, 0), "1.9 and older, 1.11-1.12");
-        assert_eq!(ranges(&set(&["1.13.15"]), &all, 0), "1.13-1.16");
-        assert_eq!(ranges(&set(&["1.17.1"]), &all, 0), "1.14 and newer");
-        assert_eq!(ranges(&set(&[]), &all, 0), "");
+        assert_eq!(range(&["1.9.7", "1.11.13", "1.12.17"]), "1.9 and older, 1.11-1.12");
+        assert_eq!(range(&["1.13.15"]), "1.13-1.16");
+        assert_eq!(range(&["1.17.1"]), "1.14 and newer");
+        assert_eq!(range(&[]), "");
     }
 
     #[test]
     fn range_reaches_back_from_first_version() {
-        let all = sorted(&["133.0.1", "134.0.2", "153.0.1", "154.0.1", "156.0.1"]);
-        let range = |versions: &[&str]| ranges(&set(versions), &all, 2);
+        let (ranks, all) = recorded(&["133.0.1", "134.0.2", "153.0.1", "154.0.1", "156.0.1"]);
+        let range = |versions: &[&'static str]| ranges(&set(&ranks, versions), &all, 2);
         assert_eq!(range(&["134.0.2"]), "132-152");
         assert_eq!(range(&["154.0.1", "156.0.1"]), "152 and newer");
         assert_eq!(range(&["133.0.1"]), "133 and older");
@@ -163,30 +176,30 @@ mod tests {
 
     #[test]
     fn range_stays_in_its_series() {
-        let all = sorted(&["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"]);
-        let range = |version| ranges(&set(&[version]), &all, 0);
+        let (ranks, all) = recorded(&["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"]);
+        let range = |version| ranges(&set(&ranks, &[version]), &all, 0);
         let want = ["0.9 and older", "1.1", "3.5", "4.0", "103-128", "104 and newer"];
         assert_eq!(["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"].map(range), want);
     }
 
     #[test]
     fn single_recorded_version_is_no_range() {
-        let all = sorted(&["", "2.4"]);
-        assert_eq!(ranges(&set(&["2.4"]), &all, 0), "");
+        let (ranks, all) = recorded(&["", "2.4"]);
+        assert_eq!(ranges(&set(&ranks, &["2.4"]), &all, 0), "");
     }
 
     #[test]
     fn short_version_has_enough_parts() {
-        let shorts = ["103.0.5058", "10", "1.9.7", "3.5", "7", "1.1.1k", "2.50.6", ""]
-            .map(|text| Version(text).short());
+        let shorts = ["103.0.5058", "10", "1.9.7", "3.5", "7", "1.1.1k", "2.50.6", ""].map(short);
         assert_eq!(shorts, ["103", "10", "1.9", "3.5", "7", "1.1", "2.50", ""]);
     }
 
     #[test]
     fn two_patch_releases_make_one_version() {
-        let all = sorted(&["17.0.2", "17.0.9", "17.0.15", "21.0.2"]);
-        assert_eq!(ranges(&set(&["17.0.9", "17.0.15"]), &all, 0), "17-20");
-        assert_eq!(ranges(&set(&["17.0.2", "17.0.15"]), &all, 0), "20 and older");
-        assert_eq!(ranges(&set(&["17.0.2", "17.0.9", "17.0.15"]), &all, 0), "20 and older");
+        let (ranks, all) = recorded(&["17.0.2", "17.0.9", "17.0.15", "21.0.2"]);
+        let range = |versions: &[&'static str]| ranges(&set(&ranks, versions), &all, 0);
+        assert_eq!(range(&["17.0.9", "17.0.15"]), "17-20");
+        assert_eq!(range(&["17.0.2", "17.0.15"]), "20 and older");
+        assert_eq!(range(&["17.0.2", "17.0.9", "17.0.15"]), "20 and older");
     }
 }
