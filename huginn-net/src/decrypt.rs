@@ -74,7 +74,11 @@ impl StreamParser for Sessions {
         self.0.reads(side)
     }
 
-    fn on_conflict(&mut self, _: Side) {
+    fn compares(&self, side: Side) -> bool {
+        side == Side::Client
+    }
+
+    fn on_conflict_end(&mut self, _: Side) {
         self.0.end();
     }
 

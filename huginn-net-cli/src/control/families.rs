@@ -125,7 +125,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         { "/streams/expected_bytes" }
     Counter stream_missing_bytes "Those of them that were acknowledged and that the capture lacks"
         { "/streams/missing_bytes" }
-    Counter stream_conflicts "Places where a client sent different contents for the same bytes"
+    Counter stream_conflicts "Places where a side sent different contents for the same bytes"
         { "/streams/conflicts" }
     Counter stream_not_compared "Times that bytes of a client could no longer be compared with their retransmissions"
         { "/streams/not_compared" }

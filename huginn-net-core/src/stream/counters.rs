@@ -14,7 +14,7 @@ pub struct StreamCounters {
     pub gaps: u64,
     /// Urgent bytes, which are not part of the stream (RFC 6093, section 3.1).
     pub urgent_bytes: u64,
-    /// Places where the client sent different contents for the same bytes.
+    /// Places where a side sent different contents for the same bytes.
     pub conflicts: u64,
     /// Times that bytes of the client could no longer be compared with retransmissions: more of them than are kept waited for
     /// their acknowledgement, or there were too many contents.

@@ -91,9 +91,12 @@ pub trait StreamParser: Sized + Send {
     /// Handles a FIN or RST of either side, before the payload of the same segment.
     fn on_close(&mut self) {}
 
-    /// Processes the end of a conflict: a side sent different contents for the same bytes, and the receiver may have read
-    /// another one than the parser did. So the parser does not know its place in the stream. The default does nothing.
+    /// Processes the start of a conflict: a side sent different contents for the same bytes, and the receiver may have read
+    /// another one than the parser did. The default does nothing.
     fn on_conflict(&mut self, _side: Side) {}
+
+    /// Processes the end of a conflict: the parser does not know its place in the stream of the side. The default does nothing.
+    fn on_conflict_end(&mut self, _side: Side) {}
 
     /// Returns the number of next bytes of a side whose values do not matter, such as the rest of a body. The stream
     /// layer may [skip](Self::skip) them.
@@ -113,6 +116,13 @@ pub trait StreamParser: Sized + Send {
     #[inline]
     fn is_mid_message(&self, _side: Side) -> bool {
         false
+    }
+
+    /// Whether it matters if the receiver reads other contents instead of the next bytes of a side: the stream layer keeps a copy of
+    /// them until the receiver has acknowledged them. The default is that it does.
+    #[inline]
+    fn compares(&self, _side: Side) -> bool {
+        true
     }
 
     /// Whether the parser would read the next data otherwise if it began with them: it is in a body or a handshake, or has tables that

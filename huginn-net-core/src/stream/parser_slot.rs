@@ -62,6 +62,11 @@ impl StreamInput<'_> {
         Origin { packet: self.packet, conflict: self.conflict, ..subject.into() }
     }
 
+    /// The side that sent the data.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
     /// Whether these data compete with others of the same place in the stream, and why.
     #[inline]
     pub fn conflict(&self) -> Option<Conflict> {

@@ -20,10 +20,10 @@ pub(crate) struct TcpConnection {
 impl TcpConnection {
     /// Creates a connection whose directions begin at `initial`.
     ///
-    /// What counts is what the server read, so the bytes of the client are compared with their retransmissions.
+    /// What counts is what the receiver read, so bytes are compared with their retransmissions.
     pub(crate) fn new(initial: InitialSeqs) -> Self {
         let InitialSeqs { first_bytes: [client, server], has_seen, .. } = initial;
-        let directions = [Some(TcpDirection::new(client, true)), Some(TcpDirection::new(server, false))];
+        let directions = [client, server].map(|initial| Some(TcpDirection::new(initial)));
         Self { directions, counted: Expected::default(), has_seen }
     }
 
@@ -86,16 +86,6 @@ impl TcpConnection {
         skips
     }
 
-    /// Sets the number of next bytes of client and server that no parser reads.
-    #[inline]
-    pub(crate) fn set_skippable(&mut self, skippable: [u64; 2]) {
-        for (direction, skippable) in self.directions.iter_mut().zip(skippable) {
-            if let Some(direction) = direction {
-                direction.skippable = skippable;
-            }
-        }
-    }
-
     /// Whether no parser reads the next `len` bytes of a side.
     #[inline]
     pub(crate) fn may_skip(&self, len: usize, sender: Side) -> bool {
@@ -121,26 +111,24 @@ impl TcpConnection {
         client.as_ref().is_none_or(TcpDirection::is_near_start)
     }
 
-    /// Whether there is a copy of delivered bytes of the client.
+    /// Whether there are copies of delivered bytes of client and server.
     #[inline]
-    pub(crate) fn has_copy(&self) -> bool {
-        let [client, _] = &self.directions;
-        client.as_ref().is_some_and(TcpDirection::has_copy)
+    pub(crate) fn has_copies(&self) -> [bool; 2] {
+        let [client, server] = &self.directions;
+        [client, server].map(|direction| direction.as_ref().is_some_and(TcpDirection::has_copy))
     }
 
-    /// Whether no bytes of the client wait for their acknowledgement.
+    /// Whether no bytes wait for their acknowledgement.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
-        let [client, _] = &self.directions;
-        client.as_ref().is_none_or(TcpDirection::is_settled)
+        self.directions.iter().flatten().all(TcpDirection::is_settled)
     }
 
     /// Keeps a copy of payload that was [accepted](Self::accept_in_order) and delivered.
     #[inline]
     pub(crate) fn keep_unsettled(&mut self, segment: &Segment<'_>, payload: &[u8], sender: Side) {
-        let [client, _] = &mut self.directions;
-        if let Some(client) = client.as_mut().filter(|_| sender == Side::Client) {
-            client.keep_unsettled(payload, segment);
+        if let Some(direction) = self.direction_mut(sender) {
+            direction.keep_unsettled(payload, segment);
         }
     }
 
@@ -188,20 +176,24 @@ impl TcpConnection {
         }
     }
 
-    /// Takes the contents that the server may have read instead of the delivered one; see
+    /// Takes the contents of a side that its receiver may have read instead of the delivered one; see
     /// [`TcpDirection::take_alternatives`].
-    pub(crate) fn take_alternatives(&mut self, at_end: bool) -> Option<(Box<Alternatives>, bool)> {
-        self.direction_mut(Side::Client)?.take_alternatives(at_end)
+    pub(crate) fn take_alternatives(
+        &mut self,
+        side: Side,
+        at_end: bool,
+    ) -> Option<(Box<Alternatives>, bool)> {
+        self.direction_mut(side)?.take_alternatives(at_end)
     }
 
-    /// Whether contents compete with the delivered one.
-    pub(crate) fn has_alternatives(&mut self) -> bool {
-        self.direction_mut(Side::Client).is_some_and(|direction| direction.has_alternatives())
+    /// Whether contents of a side compete with the delivered one.
+    pub(crate) fn has_alternatives(&self, side: Side) -> bool {
+        self.direction(side).is_some_and(TcpDirection::has_alternatives)
     }
 
     /// Whether these contents are more than can be kept.
-    pub(crate) fn has_full_alternatives(&mut self) -> bool {
-        self.direction_mut(Side::Client).is_some_and(|direction| direction.has_full_alternatives())
+    pub(crate) fn has_full_alternatives(&self, side: Side) -> bool {
+        self.direction(side).is_some_and(TcpDirection::has_full_alternatives)
     }
 
     /// Whether a direction has segments after a gap, or contents that were not reported.

@@ -26,10 +26,10 @@ pub(crate) struct TcpDirection {
     is_plain: bool,
     /// Whether a parser has a part of a message.
     pub(super) is_mid_message: bool,
-    /// Whether delivered bytes are kept until the receiver acknowledges them.
-    keeps_unsettled: bool,
     /// Whether a parser reads the direction.
     pub(super) is_read: bool,
+    /// Whether delivered bytes are kept until the receiver acknowledges them.
+    pub(super) is_compared: bool,
     /// The offset up to which the receiver has acknowledged bytes.
     acknowledged: u64,
     /// The least offset whose acknowledgement settles something: the end of `skipped` or of `unsettled`.
@@ -80,14 +80,14 @@ pub(crate) struct Payload<'a> {
 
 impl TcpDirection {
     /// Creates a direction that begins at `initial`, or with the first segment pushed.
-    pub(crate) const fn new(initial: Option<InitialSeq>, keeps_unsettled: bool) -> Self {
+    pub(crate) const fn new(initial: Option<InitialSeq>) -> Self {
         Self {
             bytes: Reassembler::new(),
             initial,
             is_plain: true,
             is_mid_message: false,
-            keeps_unsettled,
             is_read: true,
+            is_compared: true,
             acknowledged: 0,
             settles_at: u64::MAX,
             skippable: 0,
@@ -227,7 +227,7 @@ impl TcpDirection {
     /// Keeps a copy of the bytes delivered last, until the receiver acknowledges them.
     #[inline]
     pub(crate) fn keep_unsettled(&mut self, bytes: &[u8], segment: &Segment<'_>) {
-        if self.keeps_unsettled && self.is_read && !self.may_skip(bytes.len()) {
+        if self.is_read && self.is_compared && !self.may_skip(bytes.len()) {
             let offset = self.bytes.position().saturating_sub(bytes.len() as u64);
             self.unsettled.get_or_insert_default().add(offset, bytes, segment.packet_number);
             self.traits = Some(SegmentTraits::from_segment(segment));
@@ -237,7 +237,7 @@ impl TcpDirection {
 
     /// Sets the copy of the bytes delivered so far, and their segment.
     pub(super) fn restore_unsettled(&mut self, kept: Option<(Vec<u8>, u64)>, traits: SegmentTraits) {
-        if let Some((bytes, packet)) = kept.filter(|_| self.keeps_unsettled) {
+        if let Some((bytes, packet)) = kept {
             let offset = self.bytes.position().saturating_sub(bytes.len() as u64);
             self.unsettled = Some(Box::new(Unsettled::new(offset, bytes, packet)));
         }
@@ -426,9 +426,6 @@ impl TcpDirection {
 
     /// Compares a payload with the bytes delivered or buffered before. Keeps its content if they differ.
     fn compare(&mut self, payload: &Payload<'_>, ack_is_wrong: bool, counters: &mut StreamCounters) {
-        if !self.keeps_unsettled {
-            return;
-        }
         let (offset, bytes) = self.place(payload);
         let is_after_all = offset >= self.bytes.position() && !self.has_buffered();
         if bytes.is_empty() || is_after_all && self.is_plain {
@@ -565,8 +562,8 @@ impl TcpDirection {
         deliver: &'d mut D,
     ) -> (&'d mut Reassembler<PacketRef>, Delivery<'d, D>) {
         let (at, urgent) = (self.bytes.position(), self.urgent());
-        let Self { bytes, unsettled, traits, skippable, keeps_unsettled, is_read, .. } = self;
-        let kept = (*keeps_unsettled && *is_read).then_some((unsettled, traits));
+        let Self { bytes, unsettled, traits, skippable, is_read, is_compared, .. } = self;
+        let kept = (*is_read && *is_compared).then_some((unsettled, traits));
         let delivery = Delivery { at, urgent, kept, skippable, segment, latest: None, deliver };
         (bytes, delivery)
     }
@@ -648,7 +645,7 @@ mod tests {
 
     impl Default for Harness {
         fn default() -> Self {
-            let (stream, counters) = (TcpDirection::new(None, true), StreamCounters::default());
+            let (stream, counters) = (TcpDirection::new(None), StreamCounters::default());
             Self { stream, text: String::new(), counters }
         }
     }

@@ -160,7 +160,8 @@ fn unread_side_is_not_buffered() {
 fn flow_ends_when_no_parser_reads() {
     let mut driver = Driver::new(true);
     assert_eq!(driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"bye\nmore\n"), Interest::More);
-    assert_eq!(driver.segment(Side::Server, TcpFlags::ACK, 500, 109, b"bye\n"), Interest::Done);
+    assert_eq!(driver.segment(Side::Server, TcpFlags::ACK, 500, 109, b"bye\n"), Interest::More);
+    assert_eq!(driver.segment(Side::Client, TcpFlags::ACK, 109, 504, b""), Interest::Done, "acknowledged");
     assert_eq!(driver.flow.buffered_bytes(), 0);
     let mut rejected = Driver::new(true);
     assert_eq!(rejected.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::More);
@@ -351,28 +352,28 @@ fn lower_port_is_server_when_both_certain() {
     assert_eq!(reported(&[(CLIENT, SERVER, TcpFlags::ACK, 100, b"one\n")]), []);
 }
 
-/// A segment of the client: sequence number and payload.
-type FromClient<'a> = (u32, &'a [u8]);
+/// A segment: sequence number and payload.
+type FromSender<'a> = (u32, &'a [u8]);
 
-/// Returns the lines of a connection of the client's segments, those with a conflict marked, after the server's answer
-/// with `ack`; the flow ends if there is none.
-fn lines_of(segments: &[FromClient<'_>], answer: Option<u32>) -> Vec<String> {
+/// Returns the lines of a side that sends these segments, those with a conflict marked, after the answer of the other side with
+/// `ack`; the flow ends if there is none.
+fn lines_of(sender: Side, segments: &[FromSender<'_>], answer: Option<u32>) -> Vec<String> {
     let mut driver = Driver::new(false);
     driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
-    driver.segment(Side::Server, SYN_ACK, 499, 100, b"");
+    driver.segment(Side::Server, SYN_ACK, 99, 100, b"");
     for (seq, payload) in segments {
-        driver.segment(Side::Client, TcpFlags::ACK, *seq, 500, payload);
+        driver.segment(sender, TcpFlags::ACK, *seq, 100, payload);
     }
     match answer {
-        Some(ack) => _ = driver.segment(Side::Server, TcpFlags::ACK, 500, ack, b"ok\n"),
+        Some(ack) => _ = driver.segment(sender.peer(), TcpFlags::ACK, 100, ack, b"ok\n"),
         None => driver.end(),
     }
-    driver.events.iter().filter(|(side, _)| *side == Side::Client).map(|(_, line)| line.clone()).collect()
+    driver.events.iter().filter(|(side, _)| *side == sender).map(|(_, line)| line.clone()).collect()
 }
 
 #[test]
 fn contents_for_the_same_bytes_are_all_reported() {
-    type Case<'a> = (&'a [FromClient<'a>], u32, &'a [&'a str]);
+    type Case<'a> = (&'a [FromSender<'a>], u32, &'a [&'a str]);
     let cases: &[Case<'_>] = &[
         (&[(100, b"fake\n"), (100, b"real\n")], 105, &["fake", "real content"]),
         (&[(100, b"fakefake\n"), (100, b"real\n")], 105, &["fakefake", "real content", "gap"]),
@@ -391,11 +392,18 @@ fn contents_for_the_same_bytes_are_all_reported() {
         // Padding of the smallest frame, and more zeros in the same place.
         (&[(100, &[0; 60]), (100, &[0; 6]), (100, b"real\n")], 105, &["real content"]),
     ];
+    let answers = |ack| [Some(ack), None];
     for (segments, ack, expected) in cases {
-        for answer in [Some(*ack), None] {
-            let lines = lines_of(segments, answer);
+        for (sender, answer) in [Side::Client, Side::Server]
+            .into_iter()
+            .flat_map(|side| answers(*ack).map(|answer| (side, answer)))
+        {
+            let lines = lines_of(sender, segments, answer);
             for line in expected.iter().filter(|line| answer.is_some() || **line != "gap") {
-                assert!(lines.iter().any(|found| found == line), "{line} of {segments:?}: {lines:?}");
+                assert!(
+                    lines.iter().any(|found| found == line),
+                    "{line} of {sender:?}, {segments:?}: {lines:?}"
+                );
             }
             let honest = expected.len() == 1 && !expected[0].ends_with("content");
             assert!(!honest || lines == *expected, "{segments:?}: {lines:?}");
@@ -405,7 +413,7 @@ fn contents_for_the_same_bytes_are_all_reported() {
 
 #[test]
 fn content_equal_to_the_delivered_one_is_not_repeated() {
-    let mut lines = lines_of(&[(100, b"one\n"), (105, b"A"), (105, b"B")], Some(106));
+    let mut lines = lines_of(Side::Client, &[(100, b"one\n"), (105, b"A"), (105, b"B")], Some(106));
     lines.retain(|line| line.starts_with("one"));
     assert_eq!(lines, ["one"]);
 }
@@ -437,7 +445,7 @@ fn other_content_after_late_segment_conflicts() {
 
 #[test]
 fn padding_does_not_conflict() {
-    let lines = lines_of(&[(100, b"\0\0"), (100, b"real\n")], Some(105));
+    let lines = lines_of(Side::Client, &[(100, b"\0\0"), (100, b"real\n")], Some(105));
     assert!(lines.contains(&"real".to_owned()), "{lines:?}");
 }
 
@@ -568,9 +576,9 @@ fn syn_in_the_middle_of_a_connection_is_ignored() {
 
 #[test]
 fn out_of_order_overlaps_are_all_reported() {
-    let segments: &[FromClient<'_>] = &[(105, b"DEC"), (103, b"trueend"), (100, b"rea"), (103, b"trueend\n")];
+    let segments: &[FromSender<'_>] = &[(105, b"DEC"), (103, b"trueend"), (100, b"rea"), (103, b"trueend\n")];
     for answer in [Some(111), None] {
-        let lines = lines_of(segments, answer);
+        let lines = lines_of(Side::Client, segments, answer);
         assert!(lines.contains(&"reatrueend content".to_owned()), "{lines:?}");
     }
 }

@@ -152,6 +152,12 @@ impl FrameReader {
         Ok(())
     }
 
+    /// Whether the next byte is of a skipped payload.
+    #[cfg(feature = "packets")]
+    pub(super) const fn is_skipping(&self) -> bool {
+        matches!(self.state, State::Skip { .. })
+    }
+
     /// Skips missing bytes. Returns false unless all of them belong to a skipped payload.
     pub(super) fn gap(&mut self, missing: u64) -> bool {
         let State::Skip { left } = &mut self.state else { return missing == 0 };

@@ -119,6 +119,12 @@ impl Http2Reader {
         self.frames.buffered_bytes() > 0
     }
 
+    /// Whether the next byte is of a frame that is skipped, such as a part of a body.
+    #[cfg(feature = "packets")]
+    pub(crate) fn is_in_body(&self) -> bool {
+        self.frames.is_skipping()
+    }
+
     fn read(&mut self, bytes: &[u8], found: &mut impl FnMut(Http2Event)) -> Result<(), Http2Error> {
         let (preface, frames) = bytes.split_at_checked(self.preface.len()).unwrap_or((bytes, &[]));
         self.preface = self.preface.strip_prefix(preface).ok_or(Http2Error::NotHttp2)?;

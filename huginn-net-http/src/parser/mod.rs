@@ -97,7 +97,7 @@ impl StreamParser for HttpParser {
         }
     }
 
-    fn on_conflict(&mut self, side: Side) {
+    fn on_conflict_end(&mut self, side: Side) {
         match &mut self.reader {
             Reader::Http1(http1) => http1.connection.lose_place(role_from_side(side)),
             Reader::Start(_) => {}
@@ -131,6 +131,18 @@ impl StreamParser for HttpParser {
             }),
             Reader::Http1(http1) => http1.connection.has_partial_head(role_from_side(side)),
             Reader::Http2(http2) => side.choose(&http2.client, &http2.server).has_partial_frame(),
+        }
+    }
+
+    /// Those of a body of the server do not matter.
+    #[inline]
+    fn compares(&self, side: Side) -> bool {
+        match &self.reader {
+            Reader::Http1(http1) => {
+                side == Side::Client || http1.connection.body_remaining(role_from_side(side)) == 0
+            }
+            Reader::Http2(http2) => side == Side::Client || !http2.server.is_in_body(),
+            Reader::Start(_) | Reader::Undecided(_) | Reader::None => true,
         }
     }
 

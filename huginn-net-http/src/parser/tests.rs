@@ -58,12 +58,16 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
         self.0.on_close();
     }
 
-    fn on_conflict(&mut self, side: Side) {
-        self.0.on_conflict(side);
+    fn on_conflict_end(&mut self, side: Side) {
+        self.0.on_conflict_end(side);
     }
 
     fn is_mid_message(&self, side: Side) -> bool {
         self.0.is_mid_message(side)
+    }
+
+    fn compares(&self, side: Side) -> bool {
+        self.0.compares(side)
     }
 
     fn skippable(&self, side: Side) -> u64 {

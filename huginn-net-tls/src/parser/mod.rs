@@ -163,6 +163,13 @@ impl StreamParser for TlsParser {
         self.reads = [&self.client, &self.server].map(|reader| !is_done && !reader.is_done());
     }
 
+    /// A handshake of which the client may have read other messages is not reported.
+    fn on_conflict(&mut self, side: Side) {
+        if let Some(follower) = &mut self.follower {
+            follower.on_gap(side);
+        }
+    }
+
     #[inline]
     fn reads(&self, side: Side) -> bool {
         let [client, server] = self.reads;
@@ -172,6 +179,13 @@ impl StreamParser for TlsParser {
     #[inline]
     fn is_mid_message(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).buffered_bytes() > 0
+    }
+
+    /// Those of a server matter from the hello of the client to the last message that is not encrypted.
+    #[inline]
+    fn compares(&self, side: Side) -> bool {
+        let has_more = || self.follower.as_deref().is_some_and(Follower::awaits_certificates);
+        side == Side::Client || self.client_hellos > 0 && (!self.has_hellos() || has_more())
     }
 
     /// Before the first hello, a handshake may begin anywhere.

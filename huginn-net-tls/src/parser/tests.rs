@@ -33,12 +33,20 @@ impl StreamParser for Plain {
         self.0.on_data(side, data, counters, emit);
     }
 
+    fn on_conflict(&mut self, side: Side) {
+        self.0.on_conflict(side);
+    }
+
     fn reads(&self, side: Side) -> bool {
         self.0.reads(side)
     }
 
     fn is_mid_message(&self, side: Side) -> bool {
         self.0.is_mid_message(side)
+    }
+
+    fn compares(&self, side: Side) -> bool {
+        self.0.compares(side)
     }
 
     fn buffered_bytes(&self) -> usize {

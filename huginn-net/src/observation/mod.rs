@@ -88,7 +88,7 @@ pub enum Observation {
     /// [outcome](Consistency::outcome) is proxy, unexplained or imitation. One for each connection, and another one for a
     /// later outcome in this order.
     Mismatch(Consistency),
-    /// The client sent different contents for the same bytes of a stream. The events of the second content name the same
+    /// A side sent different contents for the same bytes of a stream. The events of the second content name the same
     /// reason.
     Conflict(ConflictObservation),
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.

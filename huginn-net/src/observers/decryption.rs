@@ -430,7 +430,11 @@ mod with_secrets {
         }
 
         /// Ends the decryption at the next data, or at the end of the connection, where that is counted.
-        fn on_conflict(&mut self, _: Side) {
+        fn compares(&self, side: Side) -> bool {
+            side == Side::Client
+        }
+
+        fn on_conflict_end(&mut self, _: Side) {
             self.is_ambiguous = true;
         }
 

@@ -256,3 +256,81 @@ fn continued_syn_starts_connection() {
         assert_eq!(count(&lines, "tls_client"), 1, "{lines:#?}");
     }
 }
+
+/// The values of a field in the server's messages of one kind, each with its conflict. No handshake may be reported.
+fn answers(kind: &str, field: &str, send: impl Fn(&mut Connection<'_>)) -> Vec<(String, Value)> {
+    let mut capture = Capture::default();
+    send(&mut capture.connect(40_000, false, b""));
+    let [one, three] = [1, 3].map(|workers| capture.analyze(Observers::default(), workers).0);
+    assert_eq!(one, three);
+    let events: Vec<Value> = one.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events.iter().all(|event| event["event"] != "tls_handshake"), "{events:#?}");
+    let of_kind = events.iter().filter(|event| event["event"] == kind);
+    of_kind.map(|event| (event[field].as_str().unwrap().to_owned(), event["conflict"].clone())).collect()
+}
+
+fn server_hello(cipher: u16) -> Vec<u8> {
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.extend([0, cipher.to_be_bytes()[0], cipher.to_be_bytes()[1], 0, 0, 5, 0xff, 1, 0, 1, 0]);
+    let len = u8::try_from(body.len()).unwrap();
+    [&[22, 3, 3, 0, len + 4, 2, 0, 0, len][..], &body].concat()
+}
+
+/// Who is near the client can answer in the server's name before the server does: the real answer follows.
+#[test]
+fn each_answer_to_the_same_request_is_reported() {
+    let answer = |name: &str, len: usize| {
+        format!("HTTP/1.1 200 OK\r\nServer: {name}\r\nContent-Length: 0\r\nX: {}\r\n\r\n", "x".repeat(len))
+    };
+    for (forged, real) in [(5, 5), (5, 90), (90, 5)] {
+        let [forged, real] = [answer("forged", forged), answer("real", real)];
+        let found = answers("http_response", "server_header", |connection| {
+            connection.send(CLIENT, &request("GET", "/first", 80));
+            connection.send_at(SERVER, 0, forged.as_bytes());
+            connection.send(SERVER, real.as_bytes());
+            connection.send(CLIENT, &request("GET", "/second", 80));
+        });
+        let expected = [("forged".to_owned(), Value::Null), ("real".to_owned(), "content".into())];
+        assert_eq!(found, expected, "{} and {} bytes", forged.len(), real.len());
+    }
+}
+
+#[test]
+fn each_server_hello_is_reported_and_the_handshake_is_not() {
+    let found = answers("tls_server", "cipher", |connection| {
+        connection.send(CLIENT, &client_hello(b"real.example", b"\x02h2", 0));
+        connection.send_at(SERVER, 0, &server_hello(0x000a));
+        connection.send(SERVER, &server_hello(0xc02f));
+        connection.send(SERVER, &[20, 3, 3, 0, 1, 1]);
+        connection.send(CLIENT, &[20, 3, 3, 0, 1, 1]);
+        for side in [SERVER, CLIENT] {
+            connection.send(side, &[22, 3, 3, 0, 4, 9, 9, 9, 9]);
+        }
+    });
+    assert_eq!(found, [("000a".to_owned(), Value::Null), ("c02f".to_owned(), "content".into())]);
+}
+
+#[test]
+fn repeated_answer_is_no_conflict() {
+    let found = answers("tls_server", "cipher", |connection| {
+        connection.send(CLIENT, &client_hello(b"real.example", b"\x02h2", 0));
+        connection.send_at(SERVER, 0, &server_hello(0xc02f));
+        connection.send(SERVER, &server_hello(0xc02f));
+        connection.send(CLIENT, &[21, 3, 3, 0, 2, 1, 0]);
+    });
+    assert_eq!(found, [("c02f".to_owned(), Value::Null)]);
+}
+
+/// Synthetic captures and local proxies of telephones repeat numbers of a server whose protocol no parser reads.
+#[test]
+fn other_bytes_of_an_unknown_server_are_no_conflict() {
+    let mut capture = Capture::default();
+    let mut connection = capture.connect(40_000, false, b"");
+    connection.send(CLIENT, b"\x05\0\x0b\x03 binary");
+    connection.send_at(SERVER, 0, b"\x80\0\x0f one");
+    connection.send(SERVER, b"\x80\0\x2f other");
+    connection.send(CLIENT, b"\x05\0\0\x03 more");
+    let lines = capture.analyze(Observers::default(), 1).0;
+    assert!(!lines.iter().any(|line| line.contains("\"conflict\"")), "{lines:#?}");
+}

@@ -302,10 +302,8 @@ impl<S: ParserSet> StreamFlow<S> {
                 },
             );
             if first.take_summaries(&mut parsers) {
-                if sender == Side::Client {
-                    first.keep(payload, segment.packet_number);
-                    self.buffered_bytes = first.len.into();
-                }
+                first.keep(payload, segment.packet_number);
+                self.buffered_bytes = first.len.into();
                 self.state = State::FirstSegment(first);
                 return;
             }

@@ -1,6 +1,6 @@
 //! An open connection: its segments, and what its parsers read.
 
-use super::visitors::{Close, Enabled, EndConflict, ParserStatus, Skip};
+use super::visitors::{BeginConflict, Close, Enabled, EndConflict, ParserStatus, Skip};
 use crate::limits::MAX_OUT_OF_ORDER_BYTES;
 use crate::stream::initial_seq::InitialSeqs;
 use crate::stream::tcp_direction::without_urgent;
@@ -85,6 +85,7 @@ impl<S: ParserSet> Open<S> {
             self.parsers.visit(&mut Close);
         }
         let Self { connection, start, parsers, .. } = self;
+        let had_alternatives = connection.has_alternatives(sender);
         let now = segment.packet_number;
         let mut deliver = |side, data: StreamData<'_>, packet: PacketRef| {
             let packet = Some(packet).filter(|packet| packet.number != now);
@@ -99,11 +100,16 @@ impl<S: ParserSet> Open<S> {
         {
             direction.skip_gaps(counters, &mut |data, packet| deliver(sender, data, packet));
         }
-        if self.connection.has_alternatives() {
-            let is_answer = sender == Side::Server && !payload.is_empty();
-            let at_end = is_end || self.connection.has_full_alternatives();
-            if is_answer || at_end {
-                self.feed_alternatives(at_end, new_parsers, feed);
+        if !had_alternatives && self.connection.has_alternatives(sender) {
+            self.parsers.visit(&mut BeginConflict { side: sender });
+        }
+        for side in [Side::Client, Side::Server] {
+            if self.connection.has_alternatives(side) {
+                let is_answer = sender != side && !payload.is_empty();
+                let at_end = is_end || self.connection.has_full_alternatives(side);
+                if is_answer || at_end {
+                    self.feed_alternatives(side, at_end, new_parsers, feed);
+                }
             }
         }
         let status = self.status();
@@ -113,18 +119,18 @@ impl<S: ParserSet> Open<S> {
         status
     }
 
-    /// Feeds each content that competes with the delivered one to new parsers.
+    /// Feeds each content of a side that competes with the delivered one to new parsers.
     fn feed_alternatives(
         &mut self,
+        side: Side,
         at_end: bool,
         new_parsers: &impl Fn() -> S,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) {
-        let Some((found, is_behind)) = self.connection.take_alternatives(at_end) else { return };
-        let urgent = self.connection.direction_mut(Side::Client).and_then(|direction| direction.urgent());
+        let Some((found, is_behind)) = self.connection.take_alternatives(side, at_end) else { return };
+        let urgent = self.connection.direction(side).and_then(|direction| direction.urgent());
         let urgent = urgent.filter(|_| !found.keeps_urgent);
         let start = if found.start == 0 { self.start } else { StreamStart::Midstream };
-        let side = Side::Client;
         for (bytes, packet) in found.contents() {
             let mut parsers = new_parsers();
             let (before, after) = without_urgent(bytes, found.start, urgent);
@@ -145,7 +151,7 @@ impl<S: ParserSet> Open<S> {
         if found.differs {
             let mut enabled = Enabled { bits: 0, index: 0 };
             new_parsers().visit(&mut enabled);
-            self.parsers.visit(&mut EndConflict { enabled: enabled.bits, index: 0 });
+            self.parsers.visit(&mut EndConflict { side, enabled: enabled.bits, index: 0 });
             self.connection.read_again(side);
         }
     }
@@ -166,31 +172,27 @@ impl<S: ParserSet> Open<S> {
                 });
             }
         }
-        self.feed_alternatives(true, new_parsers, feed);
+        for side in [Side::Client, Side::Server] {
+            self.feed_alternatives(side, true, new_parsers, feed);
+        }
     }
 
     /// Drops the parsers that are done, and the directions that no parser reads.
     pub(super) fn status(&mut self) -> ParserStatus {
-        let mut status = ParserStatus {
-            reads: [false; 2],
-            skippable: [u64::MAX; 2],
-            buffered: 0,
-            is_mid_message: false,
-            is_settled: true,
-            has_copy: self.connection.has_copy(),
-        };
+        let mut status = ParserStatus::new(self.connection.has_copies());
         self.parsers.visit(&mut status);
-        self.connection.set_skippable(status.skippable);
-        let [reads_client, reads_server] = status.reads;
-        self.is_watching = !reads_client && !reads_server;
-        if !reads_client {
-            let is_free = self.connection.stop_reading(Side::Client);
-            status.is_settled &= is_free;
-        } else if let Some(direction) = self.connection.direction_mut(Side::Client) {
-            direction.is_mid_message = status.is_mid_message;
-        }
-        if !reads_server {
-            self.connection.stop_reading(Side::Server);
+        self.is_watching = true;
+        for of_side in &status.sides {
+            if of_side.is_read {
+                self.is_watching = false;
+                if let Some(direction) = self.connection.direction_mut(of_side.side) {
+                    direction.skippable = of_side.skippable;
+                    direction.is_mid_message = of_side.is_mid_message;
+                    direction.is_compared = of_side.is_compared;
+                }
+            } else {
+                status.is_settled &= self.connection.stop_reading(of_side.side);
+            }
         }
         status
     }

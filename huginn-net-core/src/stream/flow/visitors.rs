@@ -52,9 +52,22 @@ impl ParserVisitor for Enabled {
     }
 }
 
-/// Reports the end of a conflict of the client to every parser. One that was dropped may have read the wrong content, and
-/// starts again.
+/// Reports the start of a conflict to every parser.
+pub(super) struct BeginConflict {
+    pub(super) side: Side,
+}
+
+impl ParserVisitor for BeginConflict {
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        if let SlotState::Reading(parser, _) = &mut slot.state {
+            parser.on_conflict(self.side);
+        }
+    }
+}
+
+/// Reports the end of a conflict to every parser. One that was dropped may have read the wrong content, and starts again.
 pub(super) struct EndConflict {
+    pub(super) side: Side,
     pub(super) enabled: u8,
     pub(super) index: usize,
 }
@@ -62,7 +75,7 @@ pub(super) struct EndConflict {
 impl ParserVisitor for EndConflict {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         match &mut slot.state {
-            SlotState::Reading(parser, _) => parser.on_conflict(Side::Client),
+            SlotState::Reading(parser, _) => parser.on_conflict_end(self.side),
             SlotState::Dropped if self.enabled & bit(self.index) != 0 => {
                 slot.state =
                     SlotState::Reading(P::new(StreamStart::Midstream, slot.settings.clone()), [true; 2]);
@@ -97,53 +110,78 @@ impl ParserVisitor for PartialMessage {
 
 /// Collects the state of all parsers after a segment, and drops the parsers that are done.
 pub(super) struct ParserStatus {
-    /// Whether a parser reads client and server.
-    pub(super) reads: [bool; 2],
-    /// Number of next bytes of client and server that no parser reads.
-    pub(super) skippable: [u64; 2],
+    /// Client and server.
+    pub(super) sides: [SideStatus; 2],
     /// Heap memory of the parsers, in bytes.
     pub(super) buffered: usize,
-    /// Whether a parser has a part of a message of the client.
-    pub(super) is_mid_message: bool,
     /// Whether no delivered bytes wait for their acknowledgement.
     pub(super) is_settled: bool,
-    /// Whether there is a copy of delivered bytes of the client.
-    pub(super) has_copy: bool,
+}
+
+/// What the parsers need of a side.
+pub(super) struct SideStatus {
+    pub(super) side: Side,
+    /// Whether there is a copy of delivered bytes.
+    has_copy: bool,
+    /// Whether a parser reads the side.
+    pub(super) is_read: bool,
+    /// Number of next bytes that no parser reads.
+    pub(super) skippable: u64,
+    /// Whether a parser has a part of a message, of which there is a copy.
+    pub(super) is_mid_message: bool,
+    /// Whether other contents matter to a parser.
+    pub(super) is_compared: bool,
 }
 
 impl ParserStatus {
+    pub(super) fn new([client, server]: [bool; 2]) -> Self {
+        let of_side = |side, has_copy| SideStatus {
+            side,
+            has_copy,
+            is_read: false,
+            skippable: u64::MAX,
+            is_mid_message: false,
+            is_compared: false,
+        };
+        let sides = [of_side(Side::Client, client), of_side(Side::Server, server)];
+        Self { sides, buffered: 0, is_settled: true }
+    }
+
     pub(super) fn is_done(&self) -> bool {
-        self.reads == [false; 2] && self.is_settled
+        self.is_settled && !self.sides.iter().any(|side| side.is_read)
+    }
+}
+
+impl SideStatus {
+    // Inlined, so that the state is kept in registers.
+    #[inline(always)]
+    fn add(&mut self, parser: &impl StreamParser) {
+        self.is_read = true;
+        self.skippable = parser.skippable(self.side).min(self.skippable);
+        self.is_mid_message |= self.has_copy && parser.is_mid_message(self.side);
+        self.is_compared |= parser.compares(self.side);
     }
 }
 
 impl ParserVisitor for ParserStatus {
-    // Inlined, so that the state is kept in registers.
     #[inline(always)]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         match &mut slot.state {
             SlotState::Reading(parser, reads) => {
-                let (client, server) = (parser.reads(Side::Client), parser.reads(Side::Server));
-                if !client && !server {
+                *reads = [Side::Client, Side::Server].map(|side| parser.reads(side));
+                if *reads == [false; 2] {
                     slot.state = SlotState::Dropped;
                     return;
                 }
-                *reads = [client, server];
-                let ([any_client, any_server], [skip_client, skip_server]) =
-                    (&mut self.reads, &mut self.skippable);
-                if client {
-                    self.is_mid_message |= self.has_copy && parser.is_mid_message(Side::Client);
-                    *any_client = true;
-                    *skip_client = parser.skippable(Side::Client).min(*skip_client);
-                }
-                if server {
-                    *any_server = true;
-                    *skip_server = parser.skippable(Side::Server).min(*skip_server);
+                for (status, _) in self.sides.iter_mut().zip(*reads).filter(|(_, is_read)| *is_read) {
+                    status.add(parser);
                 }
                 self.buffered = self.buffered.saturating_add(parser.buffered_bytes());
             }
             SlotState::Waiting | SlotState::Summarized(_) => {
-                (self.reads, self.skippable) = ([true; 2], [0; 2]);
+                for status in &mut self.sides {
+                    (status.is_read, status.is_compared, status.skippable) = (true, true, 0);
+                }
             }
             SlotState::Dropped => {}
         }
