@@ -125,6 +125,12 @@ pub trait StreamParser: Sized + Send {
         true
     }
 
+    /// Number of the last bytes of the data of a side for which that does not matter, such as the start of a body.
+    #[inline]
+    fn uncompared(&self, _side: Side) -> usize {
+        0
+    }
+
     /// Whether the parser would read the next data otherwise if it began with them: it is in a body or a handshake, or has tables that
     /// later messages need.
     ///

@@ -124,11 +124,23 @@ impl TcpConnection {
         self.directions.iter().flatten().all(TcpDirection::is_settled)
     }
 
-    /// Keeps a copy of payload that was [accepted](Self::accept_in_order) and delivered.
+    /// Whether a copy of the next bytes of a side is needed.
     #[inline]
-    pub(crate) fn keep_unsettled(&mut self, segment: &Segment<'_>, payload: &[u8], sender: Side) {
+    pub(crate) fn is_compared(&self, side: Side) -> bool {
+        self.direction(side).is_some_and(|direction| direction.is_read && direction.is_compared)
+    }
+
+    /// Keeps a copy of payload that was [accepted](Self::accept_in_order) and delivered, but for its last `uncompared` bytes.
+    #[inline]
+    pub(crate) fn keep_unsettled(
+        &mut self,
+        segment: &Segment<'_>,
+        payload: &[u8],
+        uncompared: usize,
+        sender: Side,
+    ) {
         if let Some(direction) = self.direction_mut(sender) {
-            direction.keep_unsettled(payload, segment);
+            direction.keep_unsettled(payload, uncompared, segment);
         }
     }
 
@@ -344,7 +356,7 @@ mod tests {
                 let before = format!("{passing:?}");
                 if passing.accept_in_order(&tcp, payload.len(), sender) {
                     if !payload.is_empty() {
-                        passing.keep_unsettled(&Segment::from_tcp(tcp, payload), payload, sender);
+                        passing.keep_unsettled(&Segment::from_tcp(tcp, payload), payload, 0, sender);
                     }
                     let (output, counters) = take(&mut taking);
                     prop_assert_eq!(counters, StreamCounters::default());

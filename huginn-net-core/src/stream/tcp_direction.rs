@@ -224,12 +224,13 @@ impl TcpDirection {
         self.bytes.skip(len);
     }
 
-    /// Keeps a copy of the bytes delivered last, until the receiver acknowledges them.
+    /// Keeps a copy of the bytes delivered last, but for the last `uncompared` ones, until the receiver acknowledges them.
     #[inline]
-    pub(crate) fn keep_unsettled(&mut self, bytes: &[u8], segment: &Segment<'_>) {
-        if self.is_read && self.is_compared && !self.may_skip(bytes.len()) {
+    pub(crate) fn keep_unsettled(&mut self, bytes: &[u8], uncompared: usize, segment: &Segment<'_>) {
+        let kept = bytes.get(..bytes.len().saturating_sub(uncompared)).unwrap_or_default();
+        if !kept.is_empty() && !self.may_skip(bytes.len()) {
             let offset = self.bytes.position().saturating_sub(bytes.len() as u64);
-            self.unsettled.get_or_insert_default().add(offset, bytes, segment.packet_number);
+            self.unsettled.get_or_insert_default().add(offset, kept, segment.packet_number);
             self.traits = Some(SegmentTraits::from_segment(segment));
             self.note_changes();
         }

@@ -134,15 +134,22 @@ impl StreamParser for HttpParser {
         }
     }
 
-    /// Those of a body of the server do not matter.
+    /// Those of a server matter while a request waits for its response, and not in a body.
     #[inline]
     fn compares(&self, side: Side) -> bool {
-        match &self.reader {
-            Reader::Http1(http1) => {
-                side == Side::Client || http1.connection.body_remaining(role_from_side(side)) == 0
+        side == Side::Client
+            || match &self.reader {
+                Reader::Http1(http1) => http1.connection.awaits_response_head(),
+                Reader::Http2(http2) => !http2.server.is_in_body(),
+                Reader::Start(_) | Reader::Undecided(_) | Reader::None => false,
             }
-            Reader::Http2(http2) => side == Side::Client || !http2.server.is_in_body(),
-            Reader::Start(_) | Reader::Undecided(_) | Reader::None => true,
+    }
+
+    #[inline]
+    fn uncompared(&self, side: Side) -> usize {
+        match &self.reader {
+            Reader::Http1(http1) if side == Side::Server => http1.connection.body_tail(),
+            _ => 0,
         }
     }
 

@@ -70,6 +70,10 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
         self.0.compares(side)
     }
 
+    fn uncompared(&self, side: Side) -> usize {
+        self.0.uncompared(side)
+    }
+
     fn skippable(&self, side: Side) -> u64 {
         self.0.skippable(side)
     }

@@ -128,6 +128,7 @@ impl FirstSegment {
         }
         open.parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
         open.parsers.visit(&mut Resume { start: initial.start, sender, len: payload.len() });
+        open.status();
         open
     }
 }

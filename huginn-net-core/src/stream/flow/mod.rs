@@ -94,15 +94,11 @@ impl<S: ParserSet> StreamFlow<S> {
                     return Interest::More;
                 }
                 let mut open = first.resume(self.initial, new_parsers());
-                let status = open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed);
+                let status = open.read_segment(segment, tcp, payload, sender, counters, &new_parsers, feed);
                 self.set_state(open, &status, counters);
             }
             State::Open(open) => {
-                let status = if open.accept_in_order(tcp, payload.len(), sender) {
-                    open.on_payload(segment, payload, sender, feed)
-                } else {
-                    open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed)
-                };
+                let status = open.read_segment(segment, tcp, payload, sender, counters, &new_parsers, feed);
                 if open.is_watching {
                     open.connection.count_expected(counters);
                 }

@@ -1,6 +1,6 @@
 //! An open connection: its segments, and what its parsers read.
 
-use super::visitors::{BeginConflict, Close, Enabled, EndConflict, ParserStatus, Skip};
+use super::visitors::{BeginConflict, Close, Enabled, EndConflict, ParserStatus, Skip, Uncompared};
 use crate::limits::MAX_OUT_OF_ORDER_BYTES;
 use crate::stream::initial_seq::InitialSeqs;
 use crate::stream::tcp_direction::without_urgent;
@@ -48,9 +48,31 @@ impl<S: ParserSet> Open<S> {
         true
     }
 
+    #[inline(always)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of StreamFlow::on_segment, and its parsed header"
+    )]
+    pub(super) fn read_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        sender: Side,
+        counters: &mut StreamCounters,
+        new_parsers: &impl Fn() -> S,
+        feed: &mut impl FnMut(&mut S, StreamInput<'_>),
+    ) -> ParserStatus {
+        if self.accept_in_order(tcp, payload.len(), sender) {
+            self.on_payload(segment, payload, sender, feed)
+        } else {
+            self.on_segment(segment, tcp, payload, sender, counters, new_parsers, feed)
+        }
+    }
+
     /// Feeds the next payload to the parsers.
     #[inline]
-    pub(super) fn on_payload(
+    fn on_payload(
         &mut self,
         segment: &Segment<'_>,
         payload: &[u8],
@@ -62,7 +84,11 @@ impl<S: ParserSet> Open<S> {
             return self.status();
         }
         feed(&mut self.parsers, StreamInput::new(sender, StreamData::Bytes(payload), self.start));
-        self.connection.keep_unsettled(segment, payload, sender);
+        if self.connection.is_compared(sender) {
+            let mut uncompared = Uncompared { side: sender, len: 0 };
+            self.parsers.visit(&mut uncompared);
+            self.connection.keep_unsettled(segment, payload, uncompared.len, sender);
+        }
         self.status()
     }
 

@@ -37,6 +37,21 @@ impl ParserVisitor for Skip {
     }
 }
 
+/// Collects the number of the last bytes of a side of which no copy is needed.
+pub(super) struct Uncompared {
+    pub(super) side: Side,
+    pub(super) len: usize,
+}
+
+impl ParserVisitor for Uncompared {
+    #[inline]
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        if let Some(parser) = slot.parser() {
+            self.len = parser.uncompared(self.side).max(self.len);
+        }
+    }
+}
+
 /// Collects which parsers of a new set are enabled.
 pub(super) struct Enabled {
     pub(super) bits: u8,

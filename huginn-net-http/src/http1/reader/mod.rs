@@ -52,6 +52,8 @@ pub(super) struct Reader {
     pub(super) is_midstream: bool,
     /// Whether another protocol follows the current body.
     switch_after_body: bool,
+    /// Number of the last bytes that belong to a body which goes on.
+    body_tail: u32,
 }
 
 #[derive(Debug)]
@@ -106,6 +108,7 @@ impl Reader {
             skipped_bytes: 0,
             is_midstream,
             switch_after_body: false,
+            body_tail: 0,
         }
     }
 
@@ -113,6 +116,7 @@ impl Reader {
     pub(super) fn push(&mut self, mut bytes: &[u8], counters: &mut Http1Counters, sink: &mut impl HeadSink) {
         // Body bytes are never read: loading one byte of each segment from memory would cost more than all other work
         // here.
+        self.body_tail = 0;
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes.starts_with(b"\n") {
                 bytes = bytes.get(1..).unwrap_or_default();
@@ -146,7 +150,10 @@ impl Reader {
                         self.state = self.after_body();
                         end.taken
                     }
-                    Ok(None) => return,
+                    Ok(None) => {
+                        self.body_tail = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                        return;
+                    }
                     Err(_) => {
                         self.lose_sync(counters);
                         0
@@ -182,6 +189,13 @@ impl Reader {
             State::Body(body) if !self.after_cr => body.remaining(),
             _ => 0,
         }
+    }
+
+    /// Number of the last bytes that belong to a body which goes on.
+    #[inline]
+    #[cfg(feature = "packets")]
+    pub(super) fn body_tail(&self) -> usize {
+        self.body_tail as usize
     }
 
     /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.
