@@ -5,10 +5,9 @@ use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::Compression;
 use super::file_chunks::read_at;
+use super::gzip::GzipDecoder;
 use super::limits::{COMPRESSED_READ_LEN, MAX_COMPRESSION_RATIO, RATIO_CHECK_LEN, UNCHECKED_LEN};
 use super::zstd::ZstdDecoder;
 
@@ -20,7 +19,7 @@ pub(super) struct Input {
 
 enum Decoder {
     Plain(Raw),
-    Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+    Gzip(Box<GzipDecoder>),
     Zstd(Box<ZstdDecoder<BufReader<Raw>>>),
 }
 
@@ -35,7 +34,7 @@ impl Input {
         let buffered = |raw| BufReader::with_capacity(COMPRESSED_READ_LEN, raw);
         let decoder = match compression {
             None => Decoder::Plain(raw),
-            Some(Compression::Gzip) => Decoder::Gzip(Box::new(MultiGzDecoder::new(buffered(raw)))),
+            Some(Compression::Gzip) => Decoder::Gzip(Box::new(GzipDecoder::new(buffered(raw)))),
             Some(Compression::Zstd) => Decoder::Zstd(Box::new(ZstdDecoder::new(buffered(raw)))),
         };
         Ok(Self { decoder, ratio: RatioLimit::default() })
@@ -99,7 +98,7 @@ impl Decoder {
     fn raw(&self) -> &Raw {
         match self {
             Self::Plain(raw) => raw,
-            Self::Gzip(decoder) => decoder.get_ref().get_ref(),
+            Self::Gzip(decoder) => decoder.source().get_ref(),
             Self::Zstd(decoder) => decoder.source().get_ref(),
         }
     }
@@ -108,7 +107,7 @@ impl Decoder {
     fn decoded(&self) -> u64 {
         let waiting = match self {
             Self::Plain(_) => 0,
-            Self::Gzip(decoder) => decoder.get_ref().buffer().len(),
+            Self::Gzip(decoder) => decoder.source().buffer().len(),
             Self::Zstd(decoder) => decoder.source().buffer().len(),
         };
         self.raw().consumed.saturating_sub(waiting as u64)
@@ -195,6 +194,18 @@ pub(super) struct Raw {
     reader: Reader,
     consumed: u64,
     failed: bool,
+}
+
+impl Raw {
+    /// An input without bytes.
+    pub(super) fn nothing() -> Self {
+        Self {
+            head: Cursor::default(),
+            reader: Reader::Other(Box::new(io::empty())),
+            consumed: 0,
+            failed: false,
+        }
+    }
 }
 
 impl Read for Raw {

@@ -6,6 +6,7 @@ mod error;
 mod file_chunks;
 mod file_name;
 mod file_type;
+mod gzip;
 mod input;
 mod interface;
 mod limits;

@@ -4,14 +4,19 @@ use super::Record;
 use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
 use super::interface::{CaptureInterface, TimeResolution};
-use super::limits::MAX_FRAME_LEN;
+use super::limits::{CHECKED_RECORDS, MAX_FRAME_LEN};
 use super::stream::Stream;
 use huginn_net_core::{Cursor, LinkType, Timestamp, Truncated};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
-/// Length of a record header of the modified format, which adds interface index, protocol and packet type.
+/// Length of a record header of the modified format, which adds interface index, protocol and packet type; Red Hat 6.1 wrote it with
+/// the usual magic number.
 const MODIFIED_RECORD_HEADER_LEN: usize = 24;
+/// Length of a record header of an older modified format, which adds two more words; SuSE 6.3 wrote it with the usual magic number.
+const LONG_RECORD_HEADER_LEN: usize = 28;
+/// Length of a record header of Nokia's firewalls, which adds one word.
+const NOKIA_RECORD_HEADER_LEN: usize = 20;
 
 const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
@@ -73,7 +78,7 @@ impl Pcap {
         let mut head = Cursor::new(stream.ensure(FILE_HEADER_LEN)?);
         let left = head.remaining();
         let Ok(magic) = head.u32_be() else { return Ok(None) };
-        let Some((order, nanos, record_header_len)) = dialect(magic) else { return Ok(None) };
+        let Some(Dialect { order, nanos, header_lens }) = Dialect::from_magic(magic) else { return Ok(None) };
         if left < FILE_HEADER_LEN {
             return Err(Defect::cut(Part::FileHeader, FILE_HEADER_LEN, left).into());
         }
@@ -87,8 +92,10 @@ impl Pcap {
         // The upper half describes the frame check sequence.
         let [_, _, high, low] = order.u32(&mut head)?.to_be_bytes();
         let link = LinkType(u16::from_be_bytes([high, low]));
-        stream.take(FILE_HEADER_LEN);
         let lengths = Lengths::of_version(minor);
+        let records = head.rest();
+        let record_header_len = record_header_len(header_lens, records, order, lengths);
+        stream.take(FILE_HEADER_LEN);
         Ok(Some(Self { order, nanos, record_header_len, lengths, snap_len, link }))
     }
 
@@ -173,17 +180,82 @@ impl Pcap {
     }
 }
 
-/// Returns byte order, whether timestamps are in nanoseconds, and the length of a record header, by magic number
-/// (read with the most significant byte first).
-fn dialect(magic: u32) -> Option<(ByteOrder, bool, usize)> {
-    let (order, magic) = match magic.to_be_bytes() {
-        [0xa1, ..] => (ByteOrder::Big, magic),
-        _ => (ByteOrder::Little, magic.swap_bytes()),
-    };
-    match magic {
-        MAGIC_MICROS => Some((order, false, RECORD_HEADER_LEN)),
-        MAGIC_NANOS => Some((order, true, RECORD_HEADER_LEN)),
-        MAGIC_MODIFIED => Some((order, false, MODIFIED_RECORD_HEADER_LEN)),
-        _ => None,
+/// What a magic number says.
+struct Dialect {
+    order: ByteOrder,
+    nanos: bool,
+    /// Lengths of record headers that files with this magic number have, the usual one first.
+    header_lens: &'static [usize],
+}
+
+impl Dialect {
+    /// Reads a magic number, most significant byte first.
+    fn from_magic(magic: u32) -> Option<Self> {
+        let (order, magic) = match magic.to_be_bytes() {
+            [0xa1, ..] => (ByteOrder::Big, magic),
+            _ => (ByteOrder::Little, magic.swap_bytes()),
+        };
+        let (nanos, header_lens): (bool, &[usize]) = match magic {
+            MAGIC_MICROS => (
+                false,
+                &[
+                    RECORD_HEADER_LEN,
+                    MODIFIED_RECORD_HEADER_LEN,
+                    LONG_RECORD_HEADER_LEN,
+                    NOKIA_RECORD_HEADER_LEN,
+                ],
+            ),
+            MAGIC_NANOS => (true, &[RECORD_HEADER_LEN]),
+            MAGIC_MODIFIED => (false, &[MODIFIED_RECORD_HEADER_LEN, LONG_RECORD_HEADER_LEN]),
+            _ => return None,
+        };
+        Some(Self { order, nanos, header_lens })
     }
+}
+
+/// Chooses the length of record headers: the first one, unless a number in the first records is impossible with it, and another length fits.
+/// Wireshark tells these files in the same way.
+fn record_header_len(header_lens: &[usize], records: &[u8], order: ByteOrder, lengths: Lengths) -> usize {
+    let usual = header_lens.first().copied().unwrap_or(RECORD_HEADER_LEN);
+    let headers = |len| first_headers(records, order, lengths, len);
+    if headers(usual).all(|header| header.is_possible()) {
+        return usual;
+    }
+    let fits = |len: &&usize| {
+        let is_frame = |header: FirstHeader| header.is_possible() && header.captured > 0;
+        headers(**len).count() > 1 && headers(**len).all(is_frame)
+    };
+    header_lens.iter().find(fits).copied().unwrap_or(usual)
+}
+
+/// The numbers of a record header that show whether it is one.
+struct FirstHeader {
+    fraction: u32,
+    captured: u32,
+    wire: u32,
+}
+
+impl FirstHeader {
+    fn is_possible(&self) -> bool {
+        self.fraction <= MAX_MICROS && self.captured <= self.wire && self.wire as usize <= MAX_FRAME_LEN
+    }
+}
+
+/// The headers of the first records, if each has this length.
+fn first_headers(
+    mut records: &[u8],
+    order: ByteOrder,
+    lengths: Lengths,
+    len: usize,
+) -> impl Iterator<Item = FirstHeader> {
+    std::iter::from_fn(move || {
+        let header = records.first_chunk::<RECORD_HEADER_LEN>()?;
+        let [_, _, _, _, f0, f1, f2, f3, c0, c1, c2, c3, o0, o1, o2, o3] = *header;
+        let [fraction, first, second] =
+            [[f0, f1, f2, f3], [c0, c1, c2, c3], [o0, o1, o2, o3]].map(|bytes| order.number(bytes));
+        let (captured, wire) = lengths.order(first, second);
+        records = records.get(len.saturating_add(captured as usize)..).unwrap_or_default();
+        Some(FirstHeader { fraction, captured, wire })
+    })
+    .take(CHECKED_RECORDS)
 }

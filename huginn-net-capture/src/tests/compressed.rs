@@ -55,6 +55,8 @@ fn compression_is_transparent() {
         for compressed in [
             gzip(&file),
             [gzip(head), gzip(b""), gzip(tail)].concat(),
+            [gzip(&file), vec![0; 512]].concat(),
+            [gzip(head), vec![0; 70_000], gzip(tail), vec![0; 200_000]].concat(),
             zstd(&file),
             [zstd(head), zstd(tail)].concat(),
             zstd_raw(&[head, &tail[..100], b"", &tail[100..]]),
@@ -250,4 +252,14 @@ fn zstd_block_size_is_bounded() {
     // Records of zeros, slightly more than fit in one block of 128 KiB.
     assert!((1..20_000).contains(&packets.len()));
     assert!(is_decompress_error(&error.unwrap(), Compression::Zstd));
+}
+
+#[test]
+fn other_bytes_after_the_last_member_are_damage() {
+    let (file, ends) = pcap(&[60, 90]);
+    for rest in [&b"\0\0\x01"[..], b"rest", b"\0\x1f\x8b\x08"] {
+        let (packets, error) = read([&gzip(&file), rest].concat());
+        assert_eq!(packets.len(), ends.len());
+        assert!(is_decompress_error(&error.unwrap(), Compression::Gzip), "{rest:?}");
+    }
 }

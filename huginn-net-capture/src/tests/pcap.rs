@@ -133,3 +133,37 @@ fn old_versions_have_lengths_in_another_order() {
         }
     }
 }
+
+/// The layouts that `editcap -F rh6_1pcap`, `suse6_3pcap` and `nokiapcap` write.
+#[test]
+fn first_records_show_the_length_of_their_headers() {
+    let frames = [&[0; 60][..], b"abc", &[0xff; 90], b"x", &[7; 60]];
+    for (magic, extra) in [(MICROS, 8), (MICROS, 12), (MICROS, 4), (MICROS, 0), (MODIFIED, 8), (MODIFIED, 12)]
+    {
+        for order in [Little, Big] {
+            for count in 2..=frames.len() {
+                let mut file = pcap_header(order, magic, 1);
+                let mut wanted = Vec::new();
+                for (second, data) in frames.iter().take(count).enumerate() {
+                    let seconds = 1_700_000_000 + u32::try_from(second).unwrap();
+                    let record = pcap_record(order, seconds, 20, data, 100);
+                    let (head, data) = record.split_at(16);
+                    file.extend([head, &[2, 0, 0, 0, 8, 0, 4, 0, 1, 0, 0, 0][..extra], data].concat());
+                    let ts = format!("2023-11-14T22:13:2{second}.000020Z");
+                    wanted.push(packet(&ts, 1, data, 100));
+                }
+                assert_eq!(read_complete(file), wanted, "{magic:x}, {extra}, {count}");
+            }
+        }
+    }
+}
+
+/// A damaged file keeps the usual layout, and its error.
+#[test]
+fn a_record_that_fits_no_length_keeps_the_usual_one() {
+    let header = pcap_header(Little, MICROS, 1);
+    let record = pcap_record(Little, 1, 0, &[7; 60], 60);
+    let noise = [0xf3; 200];
+    let (packet, offset, _) = defect([&header[..], &record, &noise].concat());
+    assert_eq!((packet, offset), (2, 24 + 76));
+}
