@@ -22,6 +22,18 @@ pub(super) fn ip_packet(data: &[u8], room: usize) -> bool {
     }
 }
 
+/// Whether an IP packet fills the room exactly.
+pub(super) fn filling_ip_packet(data: &[u8], room: usize) -> bool {
+    let stated = match data {
+        [0x45..=0x4f, _, high, low, ..] => usize::from(u16::from_be_bytes([*high, *low])),
+        [0x60..=0x6f, _, _, _, high, low, ..] => {
+            usize::from(u16::from_be_bytes([*high, *low])).saturating_add(ip::IPV6_HEADER)
+        }
+        _ => return false,
+    };
+    stated == room && ip_packet(data, room)
+}
+
 /// Whether an Ethernet frame starts here, with a payload that fits: IP, ARP, LLC, or another known ethertype.
 pub(super) fn ethernet_frame(data: &[u8], room: usize) -> bool {
     const ADDRESSES: usize = 12;

@@ -15,6 +15,7 @@ pub(super) mod protocol {
     pub(crate) const IPV6: u8 = 41;
     pub(crate) const ROUTING: u8 = 43;
     pub(crate) const FRAGMENT: u8 = 44;
+    pub(crate) const ESP: u8 = 50;
     pub(crate) const AUTHENTICATION: u8 = 51;
     pub(crate) const DESTINATION_OPTIONS: u8 = 60;
     pub(crate) const MOBILITY: u8 = 135;

@@ -102,33 +102,46 @@ fn linux_protocol(protocol: u16, data: &[u8]) -> HeaderResult<'_> {
     if protocol == LLC { ethernet::llc(data) } else { Ok(NextHeader::Ethertype(protocol, data)) }
 }
 
-/// Netfilter log: address family, version, resource; then attributes in the byte order of the capturing machine.
+/// Netfilter log: address family, version, resource; then attributes in the byte order of the capturing machine. The families inet, ARP,
+/// netdev and bridge have packets of any ethertype, which an attribute states.
 pub(super) fn nflog(data: &[u8]) -> HeaderResult<'_> {
     let mut cursor = Cursor::new(data);
     let [family, version] = cursor.array()?;
     cursor.skip(2)?;
     match (family, version) {
-        (2 | 10, 0) => {}
+        (1 | 2 | 3 | 5 | 7 | 10, 0) => {}
         (family, 0) => return Err(SkipReason::unknown(Registry::AddressFamily, family)),
         _ => return Err(SkipReason::BadHeader),
     }
     let payload = nflog_payload(cursor, Cursor::u16_le).or_else(|_| nflog_payload(cursor, Cursor::u16_be));
-    payload.map(NextHeader::Ip)
+    match (payload?, family) {
+        ((_, data), 2 | 10) => Ok(NextHeader::Ip(data)),
+        ((Some(ethertype), data), _) => Ok(NextHeader::Ethertype(ethertype, data)),
+        ((None, _), family) => Err(SkipReason::unknown(Registry::AddressFamily, family)),
+    }
 }
+
+/// Reads the attributes up to the payload. Returns the ethertype if they state it, and the payload.
 
 fn nflog_payload<'a>(
     mut cursor: Cursor<'a>,
     word: impl Fn(&mut Cursor<'a>) -> Result<u16, crate::Truncated>,
-) -> Result<&'a [u8], SkipReason> {
+) -> Result<(Option<u16>, &'a [u8]), SkipReason> {
     const HEADER: usize = 4;
+    /// It begins with the ethertype, in network byte order (`nfulnl_msg_packet_hdr` in `linux/netfilter/nfnetlink_log.h`).
+    const PACKET_HEADER: u16 = 1;
     const PAYLOAD: u16 = 9;
+    let mut ethertype = None;
     loop {
         let len = usize::from(word(&mut cursor)?);
         let kind = word(&mut cursor)?;
         let Some(len) = len.checked_sub(HEADER) else { return Err(SkipReason::BadHeader) };
         if kind == PAYLOAD {
             let rest = cursor.rest();
-            return Ok(rest.get(..len).unwrap_or(rest));
+            return Ok((ethertype, rest.get(..len).unwrap_or(rest)));
+        }
+        if kind == PACKET_HEADER {
+            ethertype = cursor.rest().first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
         }
         cursor.skip(len)?;
         // Attributes are aligned to four bytes; the last may end unpadded.

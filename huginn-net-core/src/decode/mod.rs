@@ -431,6 +431,9 @@ impl Decoder {
             // The next header is not an extension, so the recursion ends here.
             return self.transport(&packet.skip_extensions()?, context);
         }
+        if let Some(inner) = ip_tunnel::null_esp_transport(&packet) {
+            return self.transport(&inner, context);
+        }
         let is_ipv4 = packet.header.is_ipv4();
         if !(is_ipv4 && packet.protocol == protocol::IPV6) {
             self.mix_endpoints(&packet.header);

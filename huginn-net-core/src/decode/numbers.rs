@@ -306,7 +306,7 @@ table! {
         41 "IPv6" => ip_tunnel::ip;
         46 "RSVP";
         47 "GRE" => |packet: &IpPacket<'a>, path| gre::packet(packet.payload, path);
-        50 "ESP" => |_, _| Err(SkipReason::Encrypted(ProtocolNumber::new(Registry::IpProtocol, 50_u8)));
+        50 "ESP" => ip_tunnel::esp;
         55 "minimal encapsulation";
         58 "ICMPv6" => |_, _| Err(SkipReason::Icmp);
         59 "no next header";
@@ -337,16 +337,25 @@ table! {
     udp_name, fn udp<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a>, (datagram) {
         1701 "L2TP" => udp_tunnel::l2tp;
         2152 "GTP-U" => udp_tunnel::gtpu;
+        2268 "AMT" => udp_tunnel::amt;
         3544 "Teredo" => udp_tunnel::teredo;
         4341 "LISP" => udp_tunnel::lisp;
+        4500 "ESP in UDP" => udp_tunnel::esp;
         4789 "VXLAN" => udp_tunnel::vxlan;
         4790 "VXLAN-GPE" => udp_tunnel::vxlan;
         5247 "CAPWAP" => udp_tunnel::capwap;
+        // FOU has no port of its own: those of Linux' ip-fou(8) and of the articles about it.
+        5555 "FOU" => udp_tunnel::fou;
         6080 "GUE" => udp_tunnel::gue;
         6081 "Geneve" => udp_tunnel::geneve;
         6635 "MPLS over UDP" => udp_tunnel::mpls;
+        7777 "FOU" => udp_tunnel::fou;
+        // The least port that HP's manuals recommend.
+        7933 "HP ERM" => udp_tunnel::hp_erm;
         // The VXLAN port of Linux before IANA assigned one.
         8472 "VXLAN" => udp_tunnel::vxlan;
+        8888 "FOU" => udp_tunnel::fou;
+        30030 "Juniper mirror" => udp_tunnel::juniper_mirror;
         37008 "TZSP" => udp_tunnel::tzsp;
         // VXLAN of Cisco ACI fabrics.
         48879 "VXLAN" => udp_tunnel::vxlan;

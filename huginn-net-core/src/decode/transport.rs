@@ -105,6 +105,19 @@ impl Header<'_> for UdpHeader {
     }
 }
 
+/// Whether the transport checksum proves that a complete packet without IP options begins here: it is there, and correct.
+pub(super) fn has_correct_checksum(packet: &IpPacket<'_>) -> bool {
+    let is_there = match (packet.protocol, packet.payload) {
+        (protocol::UDP, [_, _, _, _, high, low, sum_high, sum_low, ..]) => {
+            usize::from(u16::from_be_bytes([*high, *low])) == packet.payload.len()
+                && (*sum_high, *sum_low) != (0, 0)
+        }
+        (protocol::TCP, payload) => payload.len() >= TCP_HEADER,
+        _ => false,
+    };
+    is_there && checksum_is_correct(packet)
+}
+
 /// Whether the transport checksum is correct or cannot be verified: the payload is incomplete, UDP has none, or IP
 /// has options. With a source route the sum covers the final destination (RFC 8200, section 8.1).
 pub(super) fn checksum_is_correct(packet: &IpPacket<'_>) -> bool {

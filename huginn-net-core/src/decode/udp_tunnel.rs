@@ -363,6 +363,52 @@ pub(super) fn gue<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
     fit::ip_packet(rest, datagram.room(rest)).then_some((Some(TunnelLayer::Gue), Ok(NextHeader::Ip(rest))))
 }
 
+/// Foo over UDP of Linux: an IPv4 or IPv6 packet that fills the datagram exactly.
+pub(super) fn fou<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
+    let TunnelDatagram { payload, len, .. } = *datagram;
+    fit::filling_ip_packet(payload, len).then_some((Some(TunnelLayer::Fou), Ok(NextHeader::Ip(payload))))
+}
+
+/// AMT (RFC 7450, section 5.1.6): a message of type 6 with a multicast packet. Other messages keep the tunnel up.
+pub(super) fn amt<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
+    let [6, 0, rest @ ..] = datagram.payload else { return None };
+    fit::filling_ip_packet(rest, datagram.room(rest))
+        .then_some((Some(TunnelLayer::Amt), Ok(NextHeader::Ip(rest))))
+}
+
+/// ESP in UDP (RFC 3948, section 2.1) with null encryption in tunnel mode.
+pub(super) fn esp<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
+    if datagram.len > datagram.payload.len() {
+        return None;
+    }
+    let packet = ip_tunnel::null_esp(datagram.payload).find_map(|found| found.ip_packet())?;
+    Some((Some(TunnelLayer::Esp), Ok(NextHeader::Ip(packet))))
+}
+
+/// Encapsulated remote mirroring of HP ProCurve switches: twelve bytes, of which the last four have a VLAN, then an Ethernet frame that
+/// fits.
+pub(super) fn hp_erm<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
+    const HEADER: usize = 12;
+    let frame = datagram.payload.get(HEADER..)?;
+    fit::ethernet_frame(frame, datagram.room(frame))
+        .then_some((Some(TunnelLayer::HpErm), Ok(NextHeader::Ethertype(ethertype::ETHERNET, frame))))
+}
+
+/// Packet mirroring of Juniper's JUNOSe: identifiers of the mirror and of the session, then IP, or PPP with IP, that fits.
+pub(super) fn juniper_mirror<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
+    const HEADER: usize = 8;
+    let packet = datagram.payload.get(HEADER..)?;
+    let room = datagram.room(packet);
+    let step = if fit::ip_packet(packet, room) {
+        NextHeader::Ip(packet)
+    } else if ppp::is_ip(packet, room) {
+        NextHeader::Ppp(packet)
+    } else {
+        return None;
+    };
+    Some((Some(TunnelLayer::JuniperMirror), Ok(step)))
+}
+
 /// Teredo (RFC 4380, section 5.1.1): an optional authentication header, an optional origin indication, then IPv6 that
 /// fills the datagram exactly.
 pub(super) fn teredo<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {

@@ -48,6 +48,16 @@ pub enum TunnelLayer {
     Lisp(u32),
     /// Generic UDP Encapsulation.
     Gue,
+    /// Foo over UDP of Linux.
+    Fou,
+    /// AMT (RFC 7450): multicast over UDP.
+    Amt,
+    /// ESP (RFC 4303) with null encryption.
+    Esp,
+    /// Encapsulated remote mirroring of HP ProCurve switches.
+    HpErm,
+    /// Packet mirroring of Juniper's JUNOSe.
+    JuniperMirror,
     /// The [interface](crate::Timestamp::interface) that captured the packet, if
     /// [`DecodeConfig::interface_in_flow_key`](crate::DecodeConfig::interface_in_flow_key) is set; always the first layer.
     Interface(u16),
@@ -80,6 +90,11 @@ impl TunnelLayer {
             Self::Lisp(id) => (18, id),
             Self::Gue => (19, 0),
             Self::Interface(index) => (20, u32::from(index)),
+            Self::Fou => (21, 0),
+            Self::Amt => (22, 0),
+            Self::Esp => (23, 0),
+            Self::HpErm => (24, 0),
+            Self::JuniperMirror => (25, 0),
         };
         (kind << 32) | u64::from(id)
     }
@@ -107,6 +122,11 @@ impl fmt::Display for TunnelLayer {
             Self::Tzsp => f.write_str("tzsp"),
             Self::Lisp(instance) => write!(f, "lisp:{instance}"),
             Self::Gue => f.write_str("gue"),
+            Self::Fou => f.write_str("fou"),
+            Self::Amt => f.write_str("amt"),
+            Self::Esp => f.write_str("esp"),
+            Self::HpErm => f.write_str("hp-erm"),
+            Self::JuniperMirror => f.write_str("jmirror"),
             Self::Interface(index) => write!(f, "interface:{index}"),
         }
     }
@@ -145,6 +165,11 @@ impl FromStr for TunnelLayer {
             "etherip" => Self::EtherIp,
             "tzsp" => Self::Tzsp,
             "gue" => Self::Gue,
+            "fou" => Self::Fou,
+            "amt" => Self::Amt,
+            "esp" => Self::Esp,
+            "hp-erm" => Self::HpErm,
+            "jmirror" => Self::JuniperMirror,
             _ => return Err(error()),
         })
     }
@@ -318,7 +343,23 @@ mod tests {
             Lisp(8),
             Interface(9),
         ];
-        let plain = [Gre, Capwap, IpInIp, SixInFour, FourInSix, SixInSix, Teredo, EtherIp, Tzsp, Gue];
+        let plain = [
+            Gre,
+            Capwap,
+            IpInIp,
+            SixInFour,
+            FourInSix,
+            SixInSix,
+            Teredo,
+            EtherIp,
+            Tzsp,
+            Gue,
+            Fou,
+            Amt,
+            Esp,
+            HpErm,
+            JuniperMirror,
+        ];
         for layer in numbered.into_iter().chain(plain) {
             assert_eq!(layer.to_string().parse(), Ok(layer));
         }

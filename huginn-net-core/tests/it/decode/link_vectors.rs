@@ -226,4 +226,25 @@ pub(crate) const CASES: &[Case] = &[
         inner: Inner::V6,
         path: &[],
     },
+    Case {
+        name: "NFLOG of the bridge family",
+        link: LinkType::NFLOG,
+        outer: "070000000800010008000300080005000000000235000900",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "NFLOG of the netdev family",
+        link: LinkType::NFLOG,
+        outer: "050000000800010086dd030049000900",
+        inner: Inner::V6,
+        path: &[],
+    },
+    Case {
+        name: "NFLOG of the inet family, big-endian",
+        link: LinkType::NFLOG,
+        outer: "01000000000800010800030000350009",
+        inner: Inner::V4,
+        path: &[],
+    },
 ];

@@ -44,6 +44,8 @@ fn counts_non_ip_frames() {
     counted(LinkType::PPP_ETHER, "1109 0000 0000", |c| c.not_data);
     counted(LinkType::PPP_ETHER, "2100 0000 0000", |c| c.bad_header);
     counted(LinkType::NFLOG, "0700 0000 05000900 00", |c| c.unknown_ethertype);
+    counted(LinkType::NFLOG, "0300 0000 0800 0100 0806 0300 0500 0900 00", |c| c.arp);
+    counted(LinkType::NFLOG, "0c00 0000 05000900 00", |c| c.unknown_ethertype);
     counted(LinkType::NFLOG, "0201 0000", |c| c.bad_header);
     counted(LinkType::NFLOG, "0200 0000 0000 0000", |c| c.bad_header);
 }

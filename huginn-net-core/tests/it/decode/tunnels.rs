@@ -310,3 +310,48 @@ fn vlan_and_interface_in_flow_key_are_optional() {
         assert_eq!(key(&interface, "8100 0005", 1).1, r#"["interface:1", "vlan:5"]"#);
     }
 }
+
+/// ESP with null encryption: the header, the packet, padding, its length, the next header and the checksum. The other packets are encrypted, or
+/// cannot be told from those.
+#[test]
+fn esp_without_encryption_is_opened() {
+    let esp = |vector: usize, inner: &[u8], pad: u8, protocol: u8, checksum: usize| {
+        let padding: Vec<u8> = (1..=pad).collect();
+        let header = hex("00001234 00000001");
+        [&header[..], &vec![9; vector], inner, &padding, &[pad, protocol], &vec![0xa5; checksum]].concat()
+    };
+    let frame = |payload: &[u8]| [hex("020000000002 020000000001 0800"), ipv4(50, payload)].concat();
+    for (vector, checksum) in [(0, 12), (0, 16), (0, 24), (0, 32), (0, 0), (8, 16)] {
+        for (inner, protocol) in [(Inner::V4, 4), (Inner::V6, 41)] {
+            let packet = esp(vector, &inner.bytes(), 3, protocol, checksum);
+            let (segments, counters) = decode(LinkType::ETHERNET, &frame(&packet));
+            assert_eq!(segments, [inner.expected_segment(&["esp"])], "{vector}, {checksum}: {counters:?}");
+            let udp = [hex("020000000002 020000000001 0800"), ipv4(17, &udp(4500, 4500, &packet))].concat();
+            let (segments, _) = decode(LinkType::ETHERNET, &udp);
+            assert_eq!(segments, [inner.expected_segment(&["esp"])], "{vector}, {checksum}");
+        }
+    }
+    // In transport mode, the checksum of the segment decides.
+    let whole = Inner::V4.bytes();
+    let (header, segment) = whole.split_at(20);
+    let transported = |segment: &[u8]| {
+        let packet = esp(0, segment, 1, 6, 12);
+        let mut header = header.to_vec();
+        header[2..4].copy_from_slice(&u16::try_from(20 + packet.len()).unwrap().to_be_bytes());
+        (header[9], header[10], header[11]) = (50, 0, 0);
+        [header, packet].concat()
+    };
+    let (segments, _) = decode(LinkType::RAW, &transported(segment));
+    assert_eq!(segments, [Inner::V4.expected_segment(&[])]);
+    let mut other = segment.to_vec();
+    other[4] ^= 1;
+    for packet in [
+        transported(&other),
+        ipv4(50, &esp(0, &[7; 90], 2, 4, 12)),
+        ipv4(50, &[0xc3; 100]),
+        ipv4(50, &[1; 9]),
+    ] {
+        let (segments, counters) = decode(LinkType::RAW, &packet);
+        assert_eq!((segments.len(), counters.encrypted), (0, 1));
+    }
+}

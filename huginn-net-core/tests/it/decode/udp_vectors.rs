@@ -4,7 +4,7 @@ use huginn_net_core::LinkType;
 
 use super::wire::{Case, Inner};
 
-/// Handcrafted after the documents of the formats. tshark 4.0 decodes the same values, except ACI's VXLAN, GUE, L2TPv3,
+/// Handcrafted after the documents of the formats. tshark 4.0 decodes the same values, except ACI's VXLAN, GUE, FOU, HP ERM, L2TPv3,
 /// LISP-GPE, NSH in VXLAN-GPE, VXLAN-GPE without the P flag, and the pseudowire in MPLS, which it does not open.
 pub(crate) const UDP_TUNNELS: &[Case] = &[
     Case {
@@ -216,5 +216,47 @@ pub(crate) const UDP_TUNNELS: &[Case] = &[
         outer: "02000000000202000000000108004500006100010000401166890a0000010a000002c35017c0004d0000",
         inner: Inner::V6,
         path: &["gue"],
+    },
+    Case {
+        name: "Juniper mirror",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500005500010000401166950a0000010a000002c350754e004100000000000100000007",
+        inner: Inner::V4,
+        path: &["jmirror"],
+    },
+    Case {
+        name: "Juniper mirror with IPv6 in PPP",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500006d000100004011667d0a0000010a000002c350754e005900000000000100000007ff030057",
+        inner: Inner::V6,
+        path: &["jmirror"],
+    },
+    Case {
+        name: "HP ERM",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500006700010000401166830a0000010a000002c3501efd005300000000000000000000000005000200000000040200000000030800",
+        inner: Inner::V4,
+        path: &["hp-erm"],
+    },
+    Case {
+        name: "FOU",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500004d000100004011669d0a0000010a000002c35015b300390000",
+        inner: Inner::V4,
+        path: &["fou"],
+    },
+    Case {
+        name: "FOU with IPv6 in IPv6",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000186dd60000000004d1140fd000000000000000000000000000001fd000000000000000000000000000002c35022b8004d0000",
+        inner: Inner::V6,
+        path: &["fou"],
+    },
+    Case {
+        name: "AMT multicast data",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500004f000100004011669b0a0000010a000002c35008dc003b00000600",
+        inner: Inner::V4,
+        path: &["amt"],
     },
 ];
