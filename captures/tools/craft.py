@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes SYNs and SYN+ACKs with one oddity at a time: craft.py OUT.pcap
+"""Writes SYNs and SYN+ACKs with one oddity at a time: craft.py OUT.pcap; or SYNs that are repeated: craft.py --repeated OUT.pcap
 
 The client port of a packet is 40000 plus the index in SYNS. The goldens have the output of p0f for each packet.
 """
@@ -147,7 +147,28 @@ SYNS = [
 ]
 
 
-def main(target):
+# Seconds after the first SYN at which it is repeated, as Linux does: p0f forgets it after 30 s, when it next counts 50 packets.
+REPETITIONS = (0, 1, 2, 3, 4, 5, 7, 11, 19, 35.5, 68.8)
+# Number of segments after each SYN that p0f counts and does not read.
+BETWEEN = {40000: 10, 40001: 1}
+
+
+def repeated(target):
+    frames = []
+    for flow, between in BETWEEN.items():
+        start = START + 100 * (flow - 40000)
+        for seconds in REPETITIONS:
+            nanos = int((start + seconds) * 10) * 10**8
+            frames.append((nanos, frame(Syn(), flow - 40000, from_client=True)))
+            reset = frame(Syn(flags=RST, options=""), flow - 40000 + 10, from_client=True)
+            frames += [(nanos + (number + 1) * 10**6, reset) for number in range(between)]
+    write(target, ETHERNET, frames)
+
+
+def main(*arguments):
+    *options, target = arguments
+    if options == ["--repeated"]:
+        return repeated(target)
     frames = []
     for index, syn in enumerate(SYNS):
         nanos = (START + index) * 10**9

@@ -21,7 +21,7 @@ readonly NAMES="curl-nginx curl-nginx-nano curl-nginx-ipv6 http-clients tls-clie
     cooked-sll cooked-sll2 nflog raw-tun two-interfaces mixed-links compressed big-endian editcap
     stack-default stack-no-timestamps stack-no-sack stack-no-window-scaling stack-bare stack-ecn stack-mtu-576
     stack-mtu-9000 stack-ttl-128 stack-ttl-255 stack-small-window stack-dscp stack-timestamps-from-boot
-    closed-port retransmitted-syn fast-open reused-ports odd-syns nmap-syn nmap-scan masscan zmap
+    closed-port retransmitted-syn repeated-syn fast-open reused-ports odd-syns nmap-syn nmap-scan masscan zmap
     fragments-kernel fragments-syn vxlan-kernel made"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -259,6 +259,8 @@ record_reused_ports() {
 }
 
 record_odd_syns() { python3 "$here/craft.py" "$(capture odd-syns.pcap)"; }
+
+record_repeated_syn() { python3 "$here/craft.py" --repeated "$(capture repeated-syn.pcap)"; }
 
 record_nmap_syn() {
     lab_up

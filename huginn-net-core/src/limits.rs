@@ -153,6 +153,11 @@ pub(crate) const DATAGRAMS_NANOS: u64 = 120_000_000_000;
 /// connection attempt after 127 seconds.
 pub(crate) const DEFAULT_SYN_LIFETIME: Duration = Duration::from_secs(130);
 
+/// Packets between two searches of p0f 3.09b for flows that are too old.
+pub(crate) const P0F_EXPIRY_PACKETS: u64 = 50;
+
+pub(crate) const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
 /// Distance above the number of a connection's SYN, in bytes, within which another SYN may have the number of its data: then
 /// only a SYN+ACK shows that this SYN starts another connection.
 pub(crate) const MAX_CONNECTION_BYTES: u32 = 256 << 20;

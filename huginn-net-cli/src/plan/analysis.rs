@@ -190,7 +190,11 @@ impl AnalysisPlan {
     /// Limits the analysis to what p0f does.
     pub(crate) fn limited_to_p0f(self) -> Self {
         // p0f forgets a flow 30 s after its SYN, and reports a SYN repeated after that again.
-        let flows = FlowLimits { syn_lifetime: Duration::from_secs(30), ..FlowLimits::default() };
+        let flows = FlowLimits {
+            syn_lifetime: Duration::from_secs(30),
+            syn_lifetime_as_p0f: true,
+            ..FlowLimits::default()
+        };
         self.configure(|builder| builder.flow_limits(flows).tls(false).ssh(false).scope(Scope::P0f))
     }
 

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use foldhash::fast::FixedState;
 
 use super::ending::Ending;
+use super::flow_limits::SynLifetime;
 use super::idle_map::Phase;
 use super::lazy_segment::SegmentMeta;
 use super::{FlowEvents, FlowKey, FlowOrder, Occasion};
@@ -82,12 +83,12 @@ impl<S> FlowEntry<S> {
 
     /// Returns the connection to which a segment on the 4-tuple of the flow belongs.
     ///
-    /// A retransmission of the flow's SYN restarts the SYN lifetime.
+    /// A retransmission of the flow's SYN restarts the SYN lifetime, except that of p0f.
     pub(super) fn connection_of<P: Protocol<Flow = S>>(
         &mut self,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        syn_lifetime_nanos: u64,
+        syn_lifetime: SynLifetime,
     ) -> Connection {
         if initial_seq(segment).is_none() {
             return self.candidate.as_ref().map_or(Connection::Current, |candidate| {
@@ -95,7 +96,7 @@ impl<S> FlowEntry<S> {
             });
         }
         let has_ended = self.ending.is_agreed();
-        if !has_ended && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
+        if !has_ended && self.repeats_syn(segment, sender_is_low, syn_lifetime) {
             return Connection::Current;
         }
         let is_open = self.is_bidirectional || self.candidate.is_some() || P::buffered_bytes(&self.state) > 0;
@@ -111,7 +112,7 @@ impl<S> FlowEntry<S> {
         &mut self,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        syn_lifetime_nanos: u64,
+        syn_lifetime: SynLifetime,
     ) -> bool {
         let is_same = self.started_by_syn
             && initial_seq(segment) == Some(self.syn_seq)
@@ -119,8 +120,7 @@ impl<S> FlowEntry<S> {
         if !is_same {
             return false;
         }
-        let now = segment.ts.as_nanos();
-        now.saturating_sub(std::mem::replace(&mut self.last_syn_nanos, now)) <= syn_lifetime_nanos
+        syn_lifetime.has_retransmission(self.first_packet, &mut self.last_syn_nanos, segment)
     }
 
     /// Returns the connection of a segment that is not a SYN. The server confirms the candidate if it answers its SYN.

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::IdleLimits;
+use crate::Segment;
 use crate::limits::{
     DEFAULT_FLOW_IDLE_TIMEOUT, DEFAULT_MAX_FLOW_BUFFER_BYTES, DEFAULT_MAX_FLOWS, DEFAULT_SYN_LIFETIME,
+    NANOS_PER_SECOND, P0F_EXPIRY_PACKETS,
 };
 
 /// Limits of the flow table: number of flows, timeouts and memory.
@@ -20,6 +22,9 @@ pub struct FlowLimits {
     /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds: Linux
     /// abandons a connection attempt after 127 seconds). A later SYN starts a new flow.
     pub syn_lifetime: Duration,
+    /// Whether the lifetime of a SYN is that of p0f 3.09b (default false): p0f counts it from the first SYN, in whole seconds, and checks it
+    /// at every 50th packet.
+    pub syn_lifetime_as_p0f: bool,
     /// Maximum heap memory of all flows beside their table entries, in bytes (default 256 MiB): buffered parts of
     /// messages. At the limit the table evicts the flow that was idle for longest, to within a second.
     pub max_buffered_bytes: usize,
@@ -31,6 +36,7 @@ impl Default for FlowLimits {
             max_flows: DEFAULT_MAX_FLOWS,
             idle_timeout: DEFAULT_FLOW_IDLE_TIMEOUT,
             syn_lifetime: DEFAULT_SYN_LIFETIME,
+            syn_lifetime_as_p0f: false,
             max_buffered_bytes: DEFAULT_MAX_FLOW_BUFFER_BYTES,
         }
     }
@@ -52,5 +58,31 @@ impl FlowLimits {
             max_buffered_bytes: self.max_buffered_bytes.div_ceil(parts.max(1)),
             ..self
         }
+    }
+}
+
+/// How long a repeated SYN counts as a retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SynLifetime {
+    nanos: u64,
+    is_as_p0f: bool,
+}
+
+impl SynLifetime {
+    pub(super) fn new(limits: &FlowLimits) -> Self {
+        let nanos = u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX);
+        Self { nanos, is_as_p0f: limits.syn_lifetime_as_p0f }
+    }
+
+    /// Whether a SYN is a retransmission of one at time `last`, in nanoseconds, in a flow that began with packet `first`. Moves `last` to the
+    /// repeated SYN, unless the lifetime counts from the first one.
+    pub(super) fn has_retransmission(self, first: u64, last: &mut u64, segment: &Segment<'_>) -> bool {
+        let (now, number) = (segment.ts.as_nanos(), segment.packet_number);
+        if !self.is_as_p0f {
+            return now.saturating_sub(std::mem::replace(last, now)) <= self.nanos;
+        }
+        let seconds = |nanos: u64| nanos / NANOS_PER_SECOND;
+        let is_checked = number / P0F_EXPIRY_PACKETS > first / P0F_EXPIRY_PACKETS;
+        !is_checked || seconds(now).saturating_sub(seconds(*last)) <= seconds(self.nanos)
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use super::entry::{Connection, FlowEntry, initial_seq};
+use super::flow_limits::SynLifetime;
 use super::idle_map::Phase;
 use super::{
     Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, LazySegment,
@@ -21,7 +22,7 @@ pub(crate) struct FlowTable<P: Protocol> {
     limits: FlowLimits,
     /// Packet time of the next search for idle flows, in nanoseconds.
     next_expiry_nanos: u64,
-    syn_lifetime_nanos: u64,
+    syn_lifetime: SynLifetime,
     restarted: u64,
     midstream: u64,
     bidirectional: u64,
@@ -63,7 +64,7 @@ impl<P: Protocol> FlowTable<P> {
             owned,
             limits,
             next_expiry_nanos: 0,
-            syn_lifetime_nanos: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
+            syn_lifetime: SynLifetime::new(&limits),
             restarted: 0,
             midstream: 0,
             bidirectional: 0,
@@ -257,7 +258,7 @@ impl<P: Protocol> FlowTable<P> {
         };
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         if has_control_flags || !flow.is_steady {
-            match flow.connection_of::<P>(segment, sender_is_low, self.syn_lifetime_nanos) {
+            match flow.connection_of::<P>(segment, sender_is_low, self.syn_lifetime) {
                 Connection::Current => {}
                 Connection::Other => {
                     return self.start_flow(Some(slot), meta.key, now, segment, sender_is_low, events);
@@ -378,7 +379,7 @@ impl<P: Protocol> FlowTable<P> {
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         let mut candidate = flow.take_candidate();
         if initial_seq(segment).is_some() {
-            let lifetime = self.syn_lifetime_nanos;
+            let lifetime = self.syn_lifetime;
             let other = candidate.take_if(|other| !other.repeats_syn(segment, sender_is_low, lifetime));
             if let Some(other) = other {
                 self.report_ends(other.state, None, Occasion::Segment, events)?;

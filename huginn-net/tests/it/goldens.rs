@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::captures;
 use huginn_net::CancelToken;
 use huginn_net::Configure;
 use huginn_net::core::DecodeConfig;
+use huginn_net::core::FlowLimits;
 use huginn_net::core::NextFrame;
 use huginn_net::decrypt::Secrets;
 use huginn_net::http::HttpVersion;
@@ -101,7 +103,13 @@ fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
 fn p0f_format_equals_p0f_log() {
     for (capture, golden) in goldens("p0f") {
         let mut lines = Vec::new();
-        let mut analyzer = HuginnNet::builder_with(Observers::default().scope(Scope::P0f)).build();
+        let limits = FlowLimits {
+            syn_lifetime: Duration::from_secs(30),
+            syn_lifetime_as_p0f: true,
+            ..FlowLimits::default()
+        };
+        let observers = Observers::default().scope(Scope::P0f);
+        let mut analyzer = HuginnNet::builder_with(observers).flow_limits(limits).build();
         let mut sink =
             |event: Event| lines.extend(P0fLine::lines_from_event(&event).map(|line| line.to_string()));
         analyzer.analyze(CaptureReader::open(&capture).unwrap(), &mut sink).unwrap();
