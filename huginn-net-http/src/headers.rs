@@ -89,6 +89,7 @@ pub struct Headers {
     /// Offset of the text.
     text: usize,
     is_cut: bool,
+    repeats_pseudo_headers: bool,
 }
 
 /// A head under construction.
@@ -105,6 +106,8 @@ pub(crate) struct FieldList {
     bytes: Vec<u8>,
     /// Whether fields are missing because of a limit.
     is_cut: bool,
+    /// Whether a pseudo-header field occurred twice.
+    repeats_pseudo_headers: bool,
 }
 
 /// A field, as offsets into the text of a head.
@@ -199,6 +202,11 @@ impl<'a> Draft<'a> {
         self.fields.is_cut = true;
     }
 
+    /// Marks the head as one with a repeated pseudo-header field.
+    pub(crate) fn repeat_pseudo_header(&mut self) {
+        self.fields.repeats_pseudo_headers = true;
+    }
+
     /// Memory of an owned head, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let text = match &self.text {
@@ -228,10 +236,10 @@ impl<'a> Draft<'a> {
 
     /// Finishes the head.
     pub(crate) fn finish(self) -> Headers {
-        let Self { fields: FieldList { bytes: mut store, is_cut }, text } = self;
+        let Self { fields: FieldList { bytes: mut store, is_cut, repeats_pseudo_headers }, text } = self;
         let text_at = store.len();
         store.extend_from_slice(&text);
-        Headers { store: store.into(), text: text_at, is_cut }
+        Headers { store: store.into(), text: text_at, is_cut, repeats_pseudo_headers }
     }
 }
 
@@ -260,7 +268,8 @@ impl Span {
 impl Headers {
     /// A modifiable copy of the head.
     pub(crate) fn to_draft(&self) -> Draft<'static> {
-        let fields = FieldList { bytes: self.list().to_vec(), is_cut: self.is_cut };
+        let Self { is_cut, repeats_pseudo_headers, .. } = *self;
+        let fields = FieldList { bytes: self.list().to_vec(), is_cut, repeats_pseudo_headers };
         Draft { fields, text: Cow::Owned(self.text().to_vec()) }
     }
 
@@ -320,6 +329,12 @@ impl Headers {
     /// ([`MAX_HEADERS`](crate::http1::MAX_HEADERS)), or of the decoded size of an HTTP/2 field list, each 64 KiB.
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Whether a pseudo-header field of HTTP/2 or HTTP/3 occurs twice, which makes the message malformed (RFC 9113, section 8.3). The first
+    /// one counts.
+    pub fn repeats_pseudo_headers(&self) -> bool {
+        self.repeats_pseudo_headers
     }
 
     /// Whether there are no fields.

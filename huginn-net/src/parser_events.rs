@@ -121,7 +121,12 @@ impl ParserEvents<'_> {
             }
             _ => None,
         };
-        let verdict = self.verdict(signature, check);
+        let mut verdict = self.verdict(signature, check);
+        verdict.params.repeats_pseudo_headers = match &event {
+            HttpEvent::Request(found) => found.request.headers().repeats_pseudo_headers(),
+            HttpEvent::Response(found) => found.response.headers().repeats_pseudo_headers(),
+            _ => false,
+        };
         let mut update = HttpUpdate::new(&verdict, scope == Scope::P0f);
         if self.settings.profiles {
             let language = match scope {

@@ -91,6 +91,8 @@ pub struct HttpParams {
     pub anonymous: bool,
     /// `generic`: the label is generic (type `g`).
     pub generic: bool,
+    /// `repeated_pseudo_headers`: a pseudo-header field of HTTP/2 or HTTP/3 occurs twice, and the first one counts.
+    pub repeats_pseudo_headers: bool,
 }
 
 impl HttpParams {
@@ -100,6 +102,7 @@ impl HttpParams {
             claim: found.map(|found| found.claim).unwrap_or_default(),
             anonymous: signature.software().is_none(),
             generic: found.is_some_and(|found| found.label.generic),
+            repeats_pseudo_headers: false,
         }
     }
 
@@ -118,6 +121,7 @@ impl fmt::Display for HttpParams {
             (self.claim == SoftwareClaim::Custom, "custom"),
             (self.anonymous, "anonymous"),
             (self.generic, "generic"),
+            (self.repeats_pseudo_headers, "repeated_pseudo_headers"),
         ];
         let mut separator = "";
         for (_, word) in words.iter().filter(|(holds, _)| *holds) {

@@ -27,6 +27,9 @@ impl Fields {
                 if !self.pseudo_headers.push(pseudo_header) {
                     return self.head.cut();
                 }
+                if self.pseudo_headers.iter().filter(|known| *known == pseudo_header).count() > 1 {
+                    return self.head.repeat_pseudo_header();
+                }
                 match pseudo_header {
                     PseudoHeader::Method => self.method = Some(self.head.append(value)),
                     PseudoHeader::Path => self.path = self.head.append(value),
@@ -34,6 +37,7 @@ impl Fields {
                     PseudoHeader::Scheme => {}
                 }
             }
+            None if name == b":status" && self.status.is_some() => self.head.repeat_pseudo_header(),
             None if name == b":status" => self.status = Some(status_code(value)),
             None => {}
         }
@@ -75,7 +79,7 @@ mod tests {
     use crate::Headers;
 
     #[test]
-    fn last_repeated_pseudo_header_wins() {
+    fn first_repeated_pseudo_header_counts() {
         let mut fields = Fields::default();
         for n in 0..3 {
             fields.push(b":path", format!("/{n}").as_bytes());
@@ -84,15 +88,17 @@ mod tests {
             fields.push(b":authority", format!("{n}.example").as_bytes());
         }
         let headers: Headers = (0..3).map(|n| ("cookie", format!("a={n}"))).collect();
-        let want = Request::new(HttpVersion::Http2, b"PUT", b"/2", headers).with_authority(b"2.example");
-        assert_eq!(fields.into_request(HttpVersion::Http2), Some(want));
+        let want = Request::new(HttpVersion::Http2, b"GET", b"/0", headers).with_authority(b"0.example");
+        let request = fields.into_request(HttpVersion::Http2).unwrap();
+        assert!(request.headers().repeats_pseudo_headers());
+        assert_eq!(request, want);
 
         let mut fields = Fields::default();
         for status in ["100", "404"] {
             fields.push(b":status", status.as_bytes());
         }
         let response = fields.into_response(HttpVersion::Http2).unwrap();
-        assert_eq!(response.status(), Some(404));
+        assert_eq!((response.status(), response.headers().repeats_pseudo_headers()), (Some(100), true));
     }
 
     #[test]
