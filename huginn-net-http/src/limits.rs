@@ -24,9 +24,6 @@ pub(crate) const MAX_METHOD_LEN: usize = 8 << 10;
 /// Length of a start that identifies a request in midstream, in bytes: the longest of these methods, and a blank.
 pub(crate) const MAX_MIDSTREAM_METHOD_LEN: usize = 16;
 
-/// Maximum length of a preamble, in bytes: SOCKS 5 with the longest method list, name, password and host.
-pub(crate) const MAX_PREAMBLE_LEN: usize = 2 + 255 + 3 + 2 * 255 + 4 + 1 + 255 + 2;
-
 /// Bytes of a client that are not HTTP/1 after which its connection is abandoned. The limit bounds the work on other
 /// protocols.
 pub(crate) const MAX_NON_HTTP_PREFIX_LEN: u32 = 4 << 10;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::{self, FromStr};
 
+use huginn_net_wire::Side;
+
 use crate::headers::{Draft, Headers, Span};
 use crate::{HeaderName, language};
 
@@ -15,6 +17,16 @@ pub enum Role {
     Request,
     /// A response, sent by the server.
     Response,
+}
+
+impl Role {
+    /// The side that sends such messages.
+    pub(crate) const fn side(self) -> Side {
+        match self {
+            Self::Request => Side::Client,
+            Self::Response => Side::Server,
+        }
+    }
 }
 
 huginn_net_wire::named! {

@@ -1,6 +1,7 @@
 //! The SSH stream parser.
 
 use huginn_net_core::{Probe, Side, StreamData, StreamParser, StreamStart};
+use huginn_net_wire::{ProxyPrefix, Skipped, after_proxy_prefixes};
 use memchr::memchr2;
 
 use crate::identification::PREFIX;
@@ -22,7 +23,7 @@ enum Progress {
     NotSsh,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Connection {
     client: Direction,
     server: Direction,
@@ -42,16 +43,17 @@ pub enum SshStreamEvent {
     NoKexInit,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Direction {
+    /// What may precede SSH, until it begins.
+    prefix: Option<ProxyPrefix>,
     reader: SshReader,
     state: State,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Before the end of the identification string.
-    #[default]
     Unidentified,
     /// After the identification string, before the SSH_MSG_KEXINIT.
     Identified,
@@ -69,7 +71,7 @@ impl StreamParser for SshParser {
     /// A server may send lines of text before its identification string, also to a client that does not use SSH. So other
     /// first bytes rule out nothing, except a NUL byte in the first line of a server.
     fn probe(sender: Side, first: &[u8]) -> Probe {
-        if first.starts_with(PREFIX) {
+        if after_proxy_prefixes(sender, first).starts_with(PREFIX) {
             Probe::Certain
         } else if sender == Side::Server
             && memchr2(0, b'\n', first).is_some_and(|at| first.get(at) == Some(&0))
@@ -81,7 +83,7 @@ impl StreamParser for SshParser {
     }
 
     fn new(_: StreamStart, (): ()) -> Self {
-        Self(Progress::Reading(Box::default()))
+        Self(Progress::Reading(Box::new(Connection::new())))
     }
 
     fn on_data(
@@ -147,7 +149,11 @@ impl StreamParser for SshParser {
         _: &mut SshParserCounters,
         _: &mut impl FnMut(Side, SshStreamEvent),
     ) -> Option<u8> {
-        (sender == Side::Client && !Identification::may_begin_with(first)).then_some(0)
+        let may_be_ssh = || {
+            Identification::may_begin_with(first)
+                || ProxyPrefix::with_connect(Side::Client).may_begin_with(first)
+        };
+        (sender == Side::Client && !may_be_ssh()).then_some(0)
     }
 
     fn resume(_: StreamStart, (): (), _: Side, _: usize, _: u8) -> Self {
@@ -156,10 +162,17 @@ impl StreamParser for SshParser {
 }
 
 impl Connection {
+    const fn new() -> Self {
+        Self {
+            client: Direction::new(Side::Client),
+            server: Direction::new(Side::Server),
+            is_version_1: false,
+        }
+    }
+
     /// The state after first bytes of a client that does not use SSH.
     fn after_other_client() -> Self {
-        let client = Direction { state: State::NotSsh, ..Direction::default() };
-        Self { client, ..Self::default() }
+        Self { client: Direction::in_state(State::NotSsh), ..Self::new() }
     }
 
     fn on_data(
@@ -169,7 +182,23 @@ impl Connection {
         counters: &mut SshParserCounters,
         emit: &mut impl FnMut(Side, SshStreamEvent),
     ) {
+        let before;
+        let data = match data {
+            StreamData::Bytes(bytes) => {
+                let direction = side.choose(&mut self.client, &mut self.server);
+                match direction.prefix.as_mut().map_or(Skipped::To(0), |prefix| prefix.push(bytes)) {
+                    Skipped::All => return,
+                    Skipped::To(len) => StreamData::Bytes(bytes.get(len..).unwrap_or_default()),
+                    Skipped::Other(first) => {
+                        before = first;
+                        StreamData::Bytes(&before)
+                    }
+                }
+            }
+            StreamData::Gap(missing) => StreamData::Gap(missing),
+        };
         let Self { client, server, is_version_1 } = self;
+        side.choose(&mut *client, &mut *server).prefix = None;
         // Only a server sends lines before its identification string, and only to SSH clients.
         let may_send_lines = side == Side::Server && client.state != State::NotSsh;
         let direction = side.choose(&mut *client, &mut *server);
@@ -196,11 +225,25 @@ impl Connection {
     }
 
     fn buffered_bytes(&self) -> usize {
-        self.client.reader.buffered_bytes().saturating_add(self.server.reader.buffered_bytes())
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }
 }
 
 impl Direction {
+    const fn new(side: Side) -> Self {
+        let prefix = Some(ProxyPrefix::with_connect(side));
+        Self { prefix, reader: SshReader::new(), state: State::Unidentified }
+    }
+
+    const fn in_state(state: State) -> Self {
+        Self { prefix: None, reader: SshReader::new(), state }
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        let prefix = self.prefix.as_ref().map_or(0, ProxyPrefix::buffered_bytes);
+        self.reader.buffered_bytes().saturating_add(prefix)
+    }
+
     /// Parses bytes, and returns whether they contain an identification string of version 1.
     fn read(
         &mut self,
@@ -208,7 +251,7 @@ impl Direction {
         counters: &mut SshParserCounters,
         emit: &mut impl FnMut(SshStreamEvent),
     ) -> bool {
-        let Self { reader, state } = self;
+        let Self { reader, state, .. } = self;
         let mut is_version_1 = false;
         let outcome = reader.push(bytes, &mut |message| match message {
             SshMessage::Identification(line) => {
@@ -241,7 +284,7 @@ impl Direction {
             State::Finished => State::Finished,
             State::Unidentified | State::NotSsh => State::NotSsh,
         };
-        *self = Self { state, ..Self::default() };
+        *self = Self::in_state(state);
     }
 
     /// Whether the side sent its identification string, or the bytes so far with `next` may begin one without lines before.
@@ -259,8 +302,8 @@ mod sizes {
     #[test]
     fn sizes_have_reasons() {
         check_size::<SshParser>(16, "per connection with payload: most do not use SSH, so the rest is boxed");
-        check_size::<Connection>(104, "per connection that may use SSH: both sides");
-        check_size::<Direction>(48, "per side: the start of an incomplete line or packet");
+        check_size::<Connection>(168, "per connection that may use SSH: both sides");
+        check_size::<Direction>(80, "per side: the start of an incomplete prefix, line or packet");
         check_size::<SshPeers>(8, "per flow: boxed, because few flows use SSH");
         check_size::<SshStreamEvent>(48, "per event: a string or a list of names");
     }

@@ -8,6 +8,7 @@
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), [`quoted`]
 //!   the start of a text, and [`Quoted`] that of captured bytes; [`Amount`] writes a number with its noun, [`Joined`] a list;
 //! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes, [`IpText`] is the text of an address;
+//! - [`ProxyPrefix`] skips what proxies put before the protocol of a connection;
 //! - [`SeenCache`] caches values computed from repeated keys;
 //! - [`quic`] has the parts of reading QUIC packets that need no key.
 //!
@@ -23,6 +24,7 @@ mod joined;
 mod limits;
 mod named;
 mod parsed;
+mod proxy_prefix;
 pub mod quic;
 mod quoted;
 mod reassembly;
@@ -40,6 +42,7 @@ pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_d
 pub use ip_text::IpText;
 pub use joined::Joined;
 pub use parsed::Parsed;
+pub use proxy_prefix::{ProxyPrefix, Skipped, after_proxy_prefixes};
 pub use quoted::{Quoted, quoted};
 pub use reassembly::{Reassembler, ReassemblyLimits};
 pub use seen_cache::SeenCache;

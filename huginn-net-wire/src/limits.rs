@@ -13,3 +13,9 @@ pub(crate) const MAX_CACHE_CAPACITY: usize = 1 << 16;
 
 /// Maximum length of a text or header that a message quotes, in bytes: a line of a file may be as long as the file.
 pub(crate) const MAX_QUOTED_BYTES: usize = 80;
+
+/// Maximum length of a proxy prefix other than CONNECT, in bytes: SOCKS 5 with the longest method list, name, password and host.
+pub(crate) const MAX_PROXY_PREFIX_LEN: usize = 2 + 255 + 3 + 2 * 255 + 4 + 1 + 255 + 2;
+
+/// Maximum length of a head of CONNECT, in bytes: the limit of Apache httpd for a line, which few heads reach.
+pub(crate) const MAX_CONNECT_HEAD_LEN: usize = 8 << 10;

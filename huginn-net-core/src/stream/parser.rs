@@ -98,6 +98,10 @@ pub trait StreamParser: Sized + Send {
     /// Processes the end of a conflict: the parser does not know its place in the stream of the side. The default does nothing.
     fn on_conflict_end(&mut self, _side: Side) {}
 
+    /// Processes the proof that the capture lacks the last bytes that a side sent, before its peer's next data: the side itself has gone on
+    /// after them. They may arrive late. The default does nothing.
+    fn on_missing_end(&mut self, _side: Side) {}
+
     /// Returns the number of next bytes of a side whose values do not matter, such as the rest of a body. The stream
     /// layer may [skip](Self::skip) them.
     #[inline]

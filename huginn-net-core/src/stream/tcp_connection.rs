@@ -208,6 +208,12 @@ impl TcpConnection {
         self.direction(side).is_some_and(TcpDirection::has_full_alternatives)
     }
 
+    /// Whether the sender of a segment sent bytes before it that the capture lacks, while bytes of its receiver are missing too.
+    pub(crate) fn lacks_end(&self, tcp: &TcpHeader<'_>, sender: Side) -> bool {
+        self.direction(sender.peer()).is_some_and(TcpDirection::has_buffered)
+            && self.direction(sender).is_some_and(|direction| direction.lacks_bytes_before(tcp.seq))
+    }
+
     /// Whether a direction has segments after a gap, or contents that were not reported.
     pub(crate) fn has_pending(&self) -> bool {
         self.directions

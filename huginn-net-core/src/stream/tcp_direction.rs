@@ -320,6 +320,13 @@ impl TcpDirection {
             && self.exceptions.as_ref().is_none_or(|exceptions| exceptions.skipped.is_empty())
     }
 
+    /// Whether bytes before this number are missing, of which one may be a FIN.
+    pub(crate) fn lacks_bytes_before(&self, seq: u32) -> bool {
+        !self.is_empty()
+            && !self.has_buffered()
+            && u64::try_from(self.ahead(seq)).is_ok_and(|ahead| (2..=MAX_ACKNOWLEDGED_AHEAD).contains(&ahead))
+    }
+
     /// Whether the receiver can acknowledge this number: it lies neither after what was sent nor a window before it.
     pub(crate) fn may_acknowledge(&self, ack: u32) -> bool {
         let ahead = i64::from(self.ahead(ack));

@@ -59,7 +59,7 @@ struct LateAnswer {
 pub enum Upgrade {
     /// HTTP/2 by upgrade (RFC 7540, section 3.2): the first request is answered on stream 1.
     Http2,
-    /// HTTP/2 by prior knowledge (RFC 9113, section 3.3), after a proxy preamble or in a tunnel.
+    /// HTTP/2 by prior knowledge (RFC 9113, section 3.3), after a proxy prefix or in a tunnel.
     PriorKnowledge,
     /// Another protocol, such as WebSocket.
     Other,
@@ -152,11 +152,13 @@ impl Http1Connection {
             return;
         }
         let Self {
+            requests,
             responses,
             pending_requests,
             requests_seen,
             responses_seen,
             p0f,
+            requests_missing,
             responses_missing,
             late_answer,
             ..
@@ -167,6 +169,8 @@ impl Http1Connection {
         let mut sink = ResponseSink {
             pending_requests,
             requests_seen: *requests_seen,
+            requests_missing: *requests_missing,
+            client_bytes: requests.skipped_bytes(),
             responses_seen,
             p0f,
             responses_missing,
@@ -255,6 +259,14 @@ impl Http1Connection {
                 self.responses.lose_place();
                 self.responses_missing = true;
             }
+        }
+    }
+
+    /// Records that messages at the end of a direction may be missing.
+    #[cfg(feature = "packets")]
+    pub(crate) fn miss_end(&mut self, direction: Role) {
+        if direction == Role::Request && self.requests_seen > 0 && self.requests.is_between_messages() {
+            self.requests_missing = true;
         }
     }
 
@@ -382,6 +394,9 @@ impl<F: FnMut(u32, Head)> HeadSink for RequestSink<'_, F> {
 struct ResponseSink<'a, F> {
     pending_requests: &'a mut PendingRequests,
     requests_seen: u32,
+    /// Whether the capture lacks requests after the last one seen.
+    requests_missing: bool,
+    client_bytes: u32,
     responses_seen: &'a mut u32,
     p0f: &'a mut Exchange,
     responses_missing: &'a mut bool,
@@ -408,8 +423,14 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
         self.p0f.end();
         if std::mem::take(self.responses_missing) {
             // A client without pipelining sends the next request after the response.
-            self.pending_requests.keep_last();
-            *self.responses_seen = (*self.responses_seen).max(self.requests_seen.saturating_sub(1));
+            let answered = if self.requests_missing {
+                *self.pending_requests = PendingRequests::default();
+                self.requests_seen
+            } else {
+                self.pending_requests.keep_last();
+                self.requests_seen.saturating_sub(1)
+            };
+            *self.responses_seen = (*self.responses_seen).max(answered);
         }
         let is_asked = self.requests_seen == 0 || !self.pending_requests.is_empty();
         let late = self.late_answer.take().filter(|_| !is_asked);
@@ -447,6 +468,10 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
         }
         *self.late_answer = Some(LateAnswer { kind, search_left: MAX_SEARCH_BYTES });
         true
+    }
+
+    fn client_bytes(&self) -> u32 {
+        self.client_bytes
     }
 }
 

@@ -10,8 +10,8 @@ mod head;
 mod head_buffer;
 mod open_line;
 mod pending_requests;
-mod proxy_preamble;
 mod reader;
+mod tls_records;
 
 pub use crate::limits::{MAX_HEAD, MAX_HEADERS};
 pub use connection::{Http1Connection, Upgrade};
@@ -19,6 +19,9 @@ pub use counters::Http1Counters;
 #[cfg(feature = "packets")]
 pub(crate) use first_line::begins_head;
 pub(crate) use first_line::is_token;
+
+#[cfg(feature = "packets")]
+use huginn_net_wire::{ProxyPrefix, Side};
 
 #[cfg(feature = "packets")]
 use crate::Role;
@@ -47,8 +50,7 @@ pub(crate) enum Probe {
 /// Whether the first bytes of a client rule out a request, and anything that may precede one.
 #[cfg(feature = "packets")]
 pub(crate) fn is_not_http(first: &[u8]) -> bool {
-    let may_precede_head = proxy_preamble::preamble_len(Role::Request, first)
-        != Err(proxy_preamble::PreambleError::Absent)
-        || matches!(first, [b'\r' | b'\n', ..]);
+    let may_precede_head =
+        ProxyPrefix::new(Side::Client).may_begin_with(first) || matches!(first, [b'\r' | b'\n', ..]);
     !may_precede_head && first_line::probe(Role::Request, first) == Probe::No
 }

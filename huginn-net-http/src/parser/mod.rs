@@ -105,6 +105,12 @@ impl StreamParser for HttpParser {
         }
     }
 
+    fn on_missing_end(&mut self, side: Side) {
+        if let Reader::Http1(http1) = &mut self.reader {
+            http1.connection.miss_end(role_from_side(side));
+        }
+    }
+
     /// All remaining bytes of a body or chunk except the last one, which ends it.
     #[inline]
     fn skippable(&self, side: Side) -> u64 {

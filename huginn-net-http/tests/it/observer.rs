@@ -259,7 +259,7 @@ fn http2_upgrade_does_not_depend_on_segments() {
     }
 }
 
-/// HTTP/2 with prior knowledge (RFC 9113, section 3.3) may follow a proxy preamble or start in a tunnel.
+/// HTTP/2 with prior knowledge (RFC 9113, section 3.3) may follow a proxy prefix or start in a tunnel.
 #[test]
 fn http2_prior_knowledge_after_first_bytes() {
     type SentData = &'static [(Side, &'static [u8])];
@@ -315,7 +315,7 @@ fn websocket_ends_http() {
 }
 
 #[test]
-fn finds_heads_in_tunnel_and_after_preamble() {
+fn finds_heads_in_tunnel_and_after_prefix() {
     let mut connection = Connection::open();
     connection.send_data(Side::Client, b"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n");
     connection.send_data(Side::Server, b"HTTP/1.1 200 Connected\r\n\r\n");
@@ -330,6 +330,38 @@ fn finds_heads_in_tunnel_and_after_preamble() {
     connection.send_data(Side::Client, b"GET /in HTTP/1.1\r\n\r\n");
     connection.send_data(Side::Server, b"HTTP/1.1 204 None\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /in 1.1", "S0 204 1.1"]);
+}
+
+/// mitmproxy answers 502 after its ServerHello if the handshake fails, nginx 400 after an alert.
+#[test]
+fn answer_in_the_clear_after_tls_is_found() {
+    let hello = [&[22, 3, 1, 0, 200][..], &[1; 200]].concat();
+    let record = |kind: u8, len: u8| [&[kind, 3, 3, 0, len][..], &vec![b'H'; usize::from(len)]].concat();
+    let answer = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n";
+    for (before, alert) in [
+        (vec![record(22, 90)], vec![]),
+        (vec![record(22, 90), record(22, 200), record(22, 4)], record(21, 2)),
+        (vec![record(22, 90), record(20, 1), record(23, 250)], record(23, 19)),
+        (vec![record(21, 2)], vec![]),
+    ] {
+        for step in [1, 7, 1000] {
+            let mut connection = Connection::open();
+            connection.send_data(Side::Client, &hello);
+            before.concat().chunks(step).for_each(|piece| connection.send_data(Side::Server, piece));
+            if !alert.is_empty() {
+                connection.send_data(Side::Client, &alert);
+            }
+            answer.chunks(step).for_each(|piece| connection.send_data(Side::Server, piece));
+            assert_eq!(connection.found(), ["S0 502 1.1"], "{before:?} in steps of {step}");
+        }
+    }
+    // Data after an answer of the client end the search, and the parser.
+    let mut connection = Connection::open();
+    connection.send_data(Side::Client, &hello);
+    connection.send_data(Side::Server, &[record(22, 90), record(20, 1), record(23, 250)].concat());
+    connection.send_data(Side::Client, &record(23, 60));
+    connection.send_data(Side::Server, &[&record(23, 100)[..], answer].concat());
+    assert_eq!(connection.found(), [""; 0]);
 }
 
 #[test]
@@ -369,6 +401,20 @@ fn ignores_heads_in_body_after_gap() {
     connection.send_data(Side::Client, b"GET /b HTTP/1.1\r\n\r\n");
     connection.send_data(Side::Server, b"HTTP/1.1 404 Not Found\r\n\r\n");
     assert_eq!(connection.found(), ["C0 /a 1.1", "S0 200 1.1", "C1 /b 1.1", "S1 404 1.1"]);
+}
+
+/// The capture lacks the first response and the second request. The second response acknowledges the latter, so that it does not answer the
+/// first request.
+#[test]
+fn response_to_a_lost_request_is_not_that_of_the_first() {
+    let mut connection = Connection::open();
+    connection.send_data(Side::Client, b"GET /0 HTTP/1.1\r\n\r\n");
+    connection.sent_bytes[1] += 60;
+    connection.sent_bytes[0] += 19;
+    connection.send_data(Side::Server, b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n");
+    connection.send_data(Side::Client, b"GET /2 HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(connection.found(), ["C0 /0 1.1", "S1 404 1.1", "C2 /2 1.1", "S2 200 1.1"]);
 }
 
 #[test]

@@ -397,3 +397,58 @@ proptest! {
         prop_assert_eq!(found, wanted);
     }
 }
+
+/// What proxies put before SSH, by client and server: CONNECT, SOCKS 4a, SOCKS 5 with and without a password, and both PROXY headers.
+#[test]
+fn reads_ssh_after_every_proxy_prefix() {
+    let v2 = [&b"\r\n\r\n\0\r\nQUIT\n"[..], &[0x21, 0x11, 0, 12], &[1; 12]].concat();
+    let connect: &[u8] = b"CONNECT a.example:22 HTTP/1.1\r\nHost: a.example:22\r\n\r\n";
+    let prefixes: [(&[u8], &[u8]); 7] = [
+        (connect, b"HTTP/1.1 200 Connection established\r\n\r\n"),
+        (b"\x04\x01\0\x16\0\0\0\x01u\0a.example\0", b"\0\x5a\0\0\0\0\0\0"),
+        (b"\x05\x01\0\x05\x01\0\x03\x09a.example\0\x16", b"\x05\0\x05\0\0\x01\0\0\0\0\0\0"),
+        (
+            b"\x05\x01\x02\x01\x01u\x01p\x05\x01\0\x01\xc0\0\x02\x02\0\x16",
+            b"\x05\x02\x01\0\x05\0\0\x01\0\0\0\0\0\0",
+        ),
+        (b"PROXY TCP4 192.0.2.7 192.0.2.2 40000 22\r\n", b""),
+        (&v2, b""),
+        // A second try with a password.
+        (
+            b"CONNECT a:22 HTTP/1.1\r\n\r\nCONNECT a:22 HTTP/1.1\r\nProxy-Authorization: x\r\n\r\n",
+            b"HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nno\nHTTP/1.1 200 OK\r\n\r\n",
+        ),
+    ];
+    for (from_client, from_server) in prefixes {
+        let (to_server, to_client) = ([from_client, CLIENT].concat(), [from_server, SERVER].concat());
+        for step in [1, 5, 1400] {
+            let (client_end, server_end) = (from_client.len(), from_server.len());
+            let pieces = |bytes: &'_ [u8], start: usize| -> Vec<(usize, Vec<u8>)> {
+                bytes
+                    .chunks(step)
+                    .enumerate()
+                    .map(|(index, piece)| (start + index * step, piece.to_vec()))
+                    .collect()
+            };
+            let all = [
+                (Side::Client, pieces(from_client, 0)),
+                (Side::Server, pieces(from_server, 0)),
+                (Side::Client, pieces(&to_server[client_end..], client_end)),
+                (Side::Server, pieces(&to_client[server_end..], server_end)),
+            ];
+            let segments = all.iter().flat_map(|(side, pieces)| {
+                pieces.iter().map(move |(offset, piece)| (*side, DATA, *offset, 0, &piece[..]))
+            });
+            let (peers, _) = observe(true, segments);
+            assert_eq!(
+                described(&peers),
+                [openssh(Side::Client), openssh(Side::Server)],
+                "{from_client:?}, {step}"
+            );
+        }
+        // In one segment, with which the capture begins, only a client is certain.
+        let segments = [client(0, &to_server), server(0, &to_client)];
+        let (peers, _) = observe(false, segments);
+        assert_eq!(described(&peers), [openssh(Side::Client), openssh(Side::Server)], "{from_client:?}");
+    }
+}

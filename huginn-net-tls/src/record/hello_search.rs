@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use huginn_net_wire::Side;
+use huginn_net_wire::{Side, after_proxy_prefixes};
 use memchr::memmem::Finder;
 
 use super::sslv2;
@@ -395,14 +395,13 @@ fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
     })
 }
 
-/// The sender of these bytes, if a hello is at their start, after a PROXY protocol header, or after a ChangeCipherSpec.
+/// The sender of these bytes, if a hello is at their start, after a proxy prefix, or after a ChangeCipherSpec.
 pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
-    /// "The PROXY protocol", sections 2.1 and 2.2; RFC 8446, section D.4: before the second ClientHello.
-    const BEFORE: [&[u8]; 3] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n", b"\x14\x03\x03\0\x01\x01"];
+    /// RFC 8446, section D.4: before the second ClientHello.
+    const CHANGE_CIPHER_SPEC: &[u8] = b"\x14\x03\x03\0\x01\x01";
     record::hello_sender(bytes).or_else(|| {
-        BEFORE.iter().find(|signature| bytes.starts_with(signature))?;
-        let (offset, _) = find(bytes).filter(|(_, probe)| *probe == Probe::Yes)?;
-        record::hello_sender(bytes.get(offset..)?)
+        let rest = after_proxy_prefixes(Side::Client, bytes);
+        record::hello_sender(rest.strip_prefix(CHANGE_CIPHER_SPEC).unwrap_or(rest))
     })
 }
 

@@ -28,6 +28,7 @@ mod p0f_answers;
 mod p0f_hosts;
 mod packet;
 mod parallel;
+mod prefixes;
 mod profiles;
 mod public_names;
 mod records;

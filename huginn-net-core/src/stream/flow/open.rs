@@ -1,6 +1,8 @@
 //! An open connection: its segments, and what its parsers read.
 
-use super::visitors::{BeginConflict, Close, Enabled, EndConflict, ParserStatus, Skip, Uncompared};
+use super::visitors::{
+    BeginConflict, Close, Enabled, EndConflict, MissingEnd, ParserStatus, Skip, Uncompared,
+};
 use crate::limits::MAX_OUT_OF_ORDER_BYTES;
 use crate::stream::initial_seq::InitialSeqs;
 use crate::stream::tcp_direction::without_urgent;
@@ -109,6 +111,9 @@ impl<S: ParserSet> Open<S> {
         let is_end = tcp.flags.is_fin_or_rst();
         if is_end {
             self.parsers.visit(&mut Close);
+        }
+        if self.connection.lacks_end(tcp, sender) {
+            self.parsers.visit(&mut MissingEnd(sender));
         }
         let Self { connection, start, parsers, .. } = self;
         let had_alternatives = connection.has_alternatives(sender);

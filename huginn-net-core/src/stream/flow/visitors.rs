@@ -112,6 +112,17 @@ impl ParserVisitor for Close {
     }
 }
 
+/// Reports to every parser that the last bytes of a side are missing.
+pub(super) struct MissingEnd(pub(super) Side);
+
+impl ParserVisitor for MissingEnd {
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        if let SlotState::Reading(parser, _) = &mut slot.state {
+            parser.on_missing_end(self.0);
+        }
+    }
+}
+
 /// Whether a parser has a part of a message.
 pub(super) struct PartialMessage(pub(super) bool);
 

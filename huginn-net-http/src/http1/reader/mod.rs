@@ -4,6 +4,7 @@ mod search;
 
 use std::borrow::Cow;
 
+use huginn_net_wire::{ProxyPrefix, Skipped};
 use memchr::memchr;
 
 use super::Http1Counters;
@@ -11,8 +12,8 @@ use super::body::{Body, Framing};
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
 use super::open_line::OpenLine;
-use super::proxy_preamble::{self, PreambleError};
-use crate::limits::{MAX_NON_HTTP_PREFIX_LEN, MAX_PREAMBLE_LEN, MAX_SWITCHED_BYTES};
+use super::tls_records::{Next, TlsRecords};
+use crate::limits::{MAX_NON_HTTP_PREFIX_LEN, MAX_SWITCHED_BYTES};
 use crate::{HttpError, Role};
 
 /// The request line of the HTTP/2 preface.
@@ -26,6 +27,11 @@ pub(super) trait HeadSink {
     /// Handles the available part of a first line that is not one of HTTP/1. `is_http`: whether the direction is known
     /// to be HTTP. Returns whether it is HTTP nevertheless, so that the next head is searched for.
     fn on_unreadable(&mut self, line: &[u8], is_http: bool) -> bool;
+
+    /// Bytes that are not HTTP of the client whose server this is; 0 for a client.
+    fn client_bytes(&self) -> u32 {
+        0
+    }
 }
 
 /// What follows a head.
@@ -58,8 +64,8 @@ pub(super) struct Reader {
 
 #[derive(Debug)]
 enum State {
-    /// A proxy preamble may come; with its bytes so far.
-    Start(Vec<u8>),
+    /// A proxy prefix may come.
+    Start(ProxyPrefix),
     Head(HeadBuffer),
     /// In the rest of a head that is too long, with the framing of its message.
     HeadRest {
@@ -70,6 +76,8 @@ enum State {
     /// The start of the next head is unknown. It is searched for at the start of a piece, and if the direction is known
     /// to be HTTP, also in its lines; with the line that the last piece left open, unless no head can begin with it.
     Resyncing(Option<OpenLine>),
+    /// In the records of a TLS handshake that an answer in the clear may follow.
+    Tls(TlsRecords),
     /// After HTTP/1, or in HTTP/2 instead of it; with the buffered bytes.
     Switched(Vec<u8>),
     /// Not HTTP/1.
@@ -79,16 +87,19 @@ enum State {
 impl Reader {
     /// Creates a reader of a direction from its first byte.
     pub(super) fn new(role: Role) -> Self {
-        Self::with_state(role, State::Start(Vec::new()))
+        Self::with_state(role, State::Start(ProxyPrefix::new(role.side())))
     }
 
     /// Whether the next bytes are the first ones of a message, or may be.
     pub(super) fn is_between_messages(&self) -> bool {
         match &self.state {
             State::HeadRest { .. } | State::Body(_) => false,
-            State::Start(_) | State::Head(_) | State::Resyncing(_) | State::Switched(_) | State::NotHttp => {
-                self.buffered_bytes() == 0
-            }
+            State::Start(_)
+            | State::Head(_)
+            | State::Resyncing(_)
+            | State::Tls(_)
+            | State::Switched(_)
+            | State::NotHttp => self.buffered_bytes() == 0,
         }
     }
 
@@ -123,7 +134,7 @@ impl Reader {
                 continue;
             }
             let taken = match &mut self.state {
-                State::Start(_) => match self.skip_preamble(bytes) {
+                State::Start(_) => match self.skip_prefix(bytes) {
                     Ok(taken) => taken,
                     Err(buffered) => {
                         self.push(&buffered, counters, sink);
@@ -168,6 +179,17 @@ impl Reader {
                     self.state = State::NotHttp;
                     return;
                 }
+                State::Tls(records) => match records.push(bytes, sink.client_bytes()) {
+                    Next::Records => return,
+                    Next::Clear(taken) => {
+                        self.state = State::Head(HeadBuffer::default());
+                        taken
+                    }
+                    Next::Other => {
+                        self.state = State::NotHttp;
+                        0
+                    }
+                },
                 State::NotHttp => {
                     self.count_skipped(bytes.len());
                     return;
@@ -228,6 +250,7 @@ impl Reader {
             }
             State::Start(_) | State::Head(_) | State::HeadRest { .. } => self.lose_sync(counters),
             State::Resyncing(line) => *line = None,
+            State::Tls(_) => self.state = State::NotHttp,
             State::Switched(_) | State::NotHttp => {}
         }
     }
@@ -236,8 +259,11 @@ impl Reader {
     pub(super) fn switch(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::NotHttp) {
             State::Head(mut head) => State::Switched(head.take_bytes()),
-            State::Start(buffered) | State::Switched(buffered) => State::Switched(buffered),
-            State::HeadRest { .. } | State::Resyncing(_) | State::NotHttp => State::Switched(Vec::new()),
+            State::Start(mut prefix) => State::Switched(prefix.take_bytes()),
+            State::Switched(buffered) => State::Switched(buffered),
+            State::HeadRest { .. } | State::Resyncing(_) | State::Tls(_) | State::NotHttp => {
+                State::Switched(Vec::new())
+            }
             State::Body(body) => {
                 self.switch_after_body = true;
                 State::Body(body)
@@ -282,36 +308,33 @@ impl Reader {
     /// Heap memory in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
         match &self.state {
-            State::Start(bytes) | State::Switched(bytes) => bytes.capacity(),
+            State::Start(prefix) => prefix.buffered_bytes(),
+            State::Switched(bytes) => bytes.capacity(),
             State::Head(head) => head.buffered_bytes(),
             State::Resyncing(line) => line.as_ref().map_or(0, OpenLine::buffered_bytes),
-            State::HeadRest { .. } | State::Body(_) | State::NotHttp => 0,
+            State::HeadRest { .. } | State::Body(_) | State::Tls(_) | State::NotHttp => 0,
         }
     }
 
-    /// Skips a proxy preamble. Returns how many of these bytes belong to it, or all bytes so far if there is none.
-    fn skip_preamble(&mut self, bytes: &[u8]) -> Result<usize, Vec<u8>> {
-        let State::Start(buffered) = &mut self.state else { return Ok(0) };
-        if buffered.is_empty() && proxy_preamble::preamble_len(self.role, bytes) == Err(PreambleError::Absent)
-        {
-            self.state = State::Head(HeadBuffer::default());
-            return Ok(0);
+    /// Skips proxy prefixes. Returns how many of these bytes belong to them, or all bytes of what looked like one.
+    fn skip_prefix(&mut self, bytes: &[u8]) -> Result<usize, Vec<u8>> {
+        let State::Start(prefix) = &mut self.state else { return Ok(0) };
+        let skipped = prefix.push(bytes);
+        self.is_first &= !prefix.has_skipped();
+        if skipped == Skipped::All {
+            return Ok(bytes.len());
         }
-        let before = buffered.len();
-        buffered.extend_from_slice(bytes);
-        match proxy_preamble::preamble_len(self.role, buffered) {
-            Ok(length) => {
-                self.is_first = false;
-                self.state = State::Head(HeadBuffer::default());
-                Ok(length.saturating_sub(before))
-            }
-            Err(PreambleError::Partial) if buffered.len() <= MAX_PREAMBLE_LEN => Ok(bytes.len()),
-            Err(_) => {
-                let buffered = std::mem::take(buffered);
-                self.state = State::Head(HeadBuffer::default());
-                Err(buffered)
-            }
+        self.state = State::Head(HeadBuffer::default());
+        match skipped {
+            Skipped::All => Ok(bytes.len()),
+            Skipped::To(len) => Ok(len),
+            Skipped::Other(buffered) => Err(buffered),
         }
+    }
+
+    /// Bytes skipped outside of heads.
+    pub(super) fn skipped_bytes(&self) -> u32 {
+        self.skipped_bytes
     }
 
     fn count_skipped(&mut self, bytes: usize) {
@@ -351,6 +374,14 @@ impl Reader {
             return 0;
         }
         self.is_first = false;
+        if is_unreadable
+            && !self.is_http
+            && before.is_empty()
+            && let Some(records) = TlsRecords::begin(bytes, sink.client_bytes())
+        {
+            self.state = State::Tls(records);
+            return 0;
+        }
         let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
         let piece = bytes.get(..end).unwrap_or_default();
         let line = if before.is_empty() { Cow::Borrowed(piece) } else { [&before, piece].concat().into() };

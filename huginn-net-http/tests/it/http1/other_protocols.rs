@@ -24,7 +24,7 @@ fn rejects_other_protocols_by_first_bytes() {
         let mut recorder = new_recorder();
         recorder.requests(bytes);
         assert!(!recorder.connection.is_done(), "the server may answer in HTTP");
-        recorder.responses(b"\x15\x03\x01");
+        recorder.responses(b"\x17\x03\x03");
         assert!(recorder.connection.is_done() && !recorder.connection.is_http1(), "{}", bytes.escape_ascii());
         assert_eq!(
             (recorder.heads.len(), recorder.connection.buffered_bytes()),
@@ -44,8 +44,8 @@ fn rejects_other_protocols_by_first_bytes() {
 
 /// RFC 1928, RFC 1929; HAProxy's proxy-protocol.txt, sections 2.1 and 2.2.
 #[test]
-fn skips_proxy_preambles() {
-    let preambles: &[(&[u8], &[u8])] = &[
+fn skips_proxy_prefixes() {
+    let prefixes: &[(&[u8], &[u8])] = &[
         (b"\x05\x01\x00\x05\x01\x00\x01\x7f\0\0\x01\0\x50", b"\x05\x00\x05\x00\x00\x01\0\0\0\0\0\0"),
         (
             b"\x05\x02\x00\x02\x01\x01u\x02pw\x05\x01\x00\x03\x03a.b\0\x50",
@@ -61,7 +61,7 @@ fn skips_proxy_preambles() {
         (b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0cabcdefghijkl", b""),
         (b"\r\n", b""),
     ];
-    for (client, server) in preambles {
+    for (client, server) in prefixes {
         let mut recorder = new_recorder();
         for byte in [client, NEXT].concat() {
             recorder.requests([byte]);
@@ -106,7 +106,9 @@ fn parses_tunnel_as_new_connection() {
 
     let mut recorder = new_recorder();
     recorder.requests("CONNECT a:443 HTTP/1.1\r\n\r\n").responses("HTTP/1.0 200 OK\r\n\r\n");
-    recorder.requests(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").responses(b"\x16\x03\x03");
+    recorder.requests(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").responses(b"\x16\x03\x03\0\x01\x02");
+    assert!(!recorder.connection.is_done(), "an answer in the clear may follow");
+    recorder.requests(b"\x17").responses(b"\x17\x03\x03\0\x01");
     assert!(recorder.connection.is_done());
 }
 
