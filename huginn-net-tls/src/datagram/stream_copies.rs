@@ -24,6 +24,8 @@ pub(crate) struct StreamCopies {
     reported: u8,
     /// Whether another content was sent before.
     conflict: bool,
+    /// Whether a copy has bytes that are not a message: with another copy, a content that was not reported.
+    has_unreadable: bool,
 }
 
 /// A message of a copy.
@@ -105,8 +107,12 @@ impl StreamCopies {
             while let Some(next) = self.copy_mut(index).and_then(|copy| copy.next_message(kind, limits)) {
                 match next {
                     Ok((start, end, nth)) => self.report(index, start, end, nth, each),
-                    Err(error) if index == 0 => outcome = Err(error),
-                    Err(_) => {}
+                    Err(error) => {
+                        self.has_unreadable = true;
+                        if index == 0 {
+                            outcome = Err(error);
+                        }
+                    }
                 }
             }
         }
@@ -179,7 +185,8 @@ impl StreamCopies {
     ) {
         let Some(bytes) = self.copy(index).and_then(|copy| copy.head.get(start..end)) else { return };
         if !self.was_read(index, start, bytes) {
-            each(CopiedMessage { bytes, nth, conflict: self.conflict || nth <= self.reported });
+            let is_other = nth <= self.reported || self.has_unreadable && !self.others.is_empty();
+            each(CopiedMessage { bytes, nth, conflict: self.conflict || is_other });
             self.reported = self.reported.max(nth);
         }
     }
@@ -465,6 +472,15 @@ mod tests {
         let (a, b) = (message(1, 40), message(2, 40));
         let (found, _) = read(&[&[(0, &a), (0, &b)]]);
         assert_eq!(found, [(a, false), (b, true)]);
+    }
+
+    #[test]
+    fn content_that_is_not_a_message_conflicts() {
+        let (a, noise) = (message(1, 40), [0xee; 44]);
+        assert_eq!(read(&[&[(0, &noise)], &[(0, &a)]]).0, [(a.clone(), true)]);
+        let (found, _) = read(&[&[(0, &a[..20])], &[(0, &noise)], &[(20, &a[20..])]]);
+        assert_eq!(found.last(), Some(&(a.clone(), true)));
+        assert_eq!(read(&[&[(0, &noise[..4])], &[(0, &a)]]).0, [(a, true)]);
     }
 
     #[test]

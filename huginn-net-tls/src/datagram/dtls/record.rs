@@ -58,14 +58,31 @@ impl Record<'_> {
 }
 
 /// The records of a datagram, after an optional TURN ChannelData header (RFC 8656, section 12.4) or CAPWAP DTLS header
-/// (RFC 5415, section 4.2).
+/// (RFC 5415, section 4.2), or in a Send or Data indication of TURN (RFC 8656, section 11).
 pub(super) fn within(payload: &[u8]) -> &[u8] {
     match payload {
         [0x40..=0x7f, _, high, low, rest @ ..] => {
             rest.get(..usize::from(u16::from_be_bytes([*high, *low]))).unwrap_or(rest)
         }
         [1, 0, 0, 0, rest @ ..] => rest,
+        [0, 0x16 | 0x17, _, _, 0x21, 0x12, 0xa4, 0x42, rest @ ..] => turn_data(rest).unwrap_or(payload),
         _ => payload,
+    }
+}
+
+/// The DATA attribute of a TURN message (RFC 8489, section 14; RFC 8656, section 18.4), after its magic cookie.
+fn turn_data(rest: &[u8]) -> Option<&[u8]> {
+    const TRANSACTION_ID_LEN: usize = 12;
+    const DATA: u16 = 0x0013;
+    let mut attributes = Cursor::new(rest);
+    attributes.skip(TRANSACTION_ID_LEN).ok()?;
+    loop {
+        let (kind, len) = (attributes.u16_be().ok()?, usize::from(attributes.u16_be().ok()?));
+        if kind == DATA {
+            let rest = attributes.rest();
+            return Some(rest.get(..len).unwrap_or(rest));
+        }
+        attributes.skip(len.next_multiple_of(4)).ok()?;
     }
 }
 

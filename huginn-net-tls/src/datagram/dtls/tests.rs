@@ -186,7 +186,12 @@ fn finds_hellos_in_turn_and_capwap() {
     let len = u16::try_from(datagram.len()).unwrap().to_be_bytes();
     let channel = [&[0x40, 0][..], &len, &datagram, &[0; 3]].concat();
     let capwap = [&[1, 0, 0, 0][..], &datagram].concat();
-    for datagram in [datagram, channel, capwap] {
+    let indication = |kind: u8| {
+        let peer = [0, 0x12, 0, 8, 0, 1, 0x21, 0x12, 1, 2, 3, 4, 0, 0x1a, 0, 0, 0x80, 0x22, 0, 1, 7, 0, 0, 0];
+        let header = [0, kind, 0, 0, 0x21, 0x12, 0xa4, 0x42];
+        [&header[..], &[9; 12], &peer, &[0, 0x13], &len, &datagram, &[0; 3]].concat()
+    };
+    for datagram in [indication(0x16), indication(0x17), datagram.clone(), channel, capwap] {
         assert_eq!(hello_sender(&datagram), Some(Side::Client));
         let mut flow_under_test = TestFlow::default();
         flow_under_test.client(&datagram);
