@@ -89,7 +89,7 @@ pub(super) fn null_esp(data: &[u8]) -> impl Iterator<Item = NullEsp<'_>> {
         };
         let (payload, padding) =
             payload.split_at_checked(payload.len().checked_sub((*padding_len).into())?)?;
-        let is_padding = padding.iter().zip(1_u8..).all(|(byte, number)| *byte == number);
+        let is_padding = padding.iter().zip(1..=u8::MAX).all(|(byte, number)| *byte == number);
         is_padding.then_some(NullEsp { protocol: *protocol, payload })
     })
 }

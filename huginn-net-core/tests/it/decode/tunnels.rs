@@ -331,6 +331,8 @@ fn esp_without_encryption_is_opened() {
             assert_eq!(segments, [inner.expected_segment(&["esp"])], "{vector}, {checksum}");
         }
     }
+    let packet = esp(0, &Inner::V4.bytes(), 255, 4, 12);
+    assert_eq!(decode(LinkType::ETHERNET, &frame(&packet)).0, [Inner::V4.expected_segment(&["esp"])]);
     // In transport mode, the checksum of the segment decides.
     let whole = Inner::V4.bytes();
     let (header, segment) = whole.split_at(20);
