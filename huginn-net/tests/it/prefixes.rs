@@ -114,7 +114,7 @@ fn every_protocol_is_found_after_every_prefix() {
     for (prefix, steps) in prefixes() {
         for (event, value, client, server) in protocols() {
             let sent = [&steps[..], &[(Side::Client, client), (Side::Server, server)]].concat();
-            for step in [3, 1400] {
+            for step in [40, 1400] {
                 let found = events(&sent, step);
                 let event = format!(r#""event":"{event}""#);
                 let is_found = found.iter().any(|text| text.contains(&event) && text.contains(value));
