@@ -122,7 +122,6 @@ pub(super) fn nflog(data: &[u8]) -> HeaderResult<'_> {
 }
 
 /// Reads the attributes up to the payload. Returns the ethertype if they state it, and the payload.
-
 fn nflog_payload<'a>(
     mut cursor: Cursor<'a>,
     word: impl Fn(&mut Cursor<'a>) -> Result<u16, crate::Truncated>,
