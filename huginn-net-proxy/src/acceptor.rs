@@ -51,11 +51,11 @@ impl FingerprintAcceptor {
     /// [saves](SavedSyn::enable) it.
     ///
     /// # Errors
-    /// Those of the stream and of the handshake; [`io::ErrorKind::TimedOut`] after the timeout.
+    /// [`FailedHandshake`], with what the client showed.
     pub async fn accept(
         &self,
         stream: TcpStream,
-    ) -> io::Result<(RecordedTlsStream<TcpStream>, ConnectionFingerprint)> {
+    ) -> Result<(RecordedTlsStream<TcpStream>, ConnectionFingerprint), FailedHandshake> {
         let parts = ConnectionParts { syn: saved_syn(&stream), ..ConnectionParts::default() };
         self.accept_with(stream, parts).await
     }
@@ -63,19 +63,40 @@ impl FingerprintAcceptor {
     /// Accepts TLS on any stream whose client is known in part, such as one with a PROXY header before TLS.
     ///
     /// # Errors
-    /// Those of the stream and of the handshake; [`io::ErrorKind::TimedOut`] after the timeout.
+    /// [`FailedHandshake`], with what the client showed.
     pub async fn accept_with<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
         mut parts: ConnectionParts,
-    ) -> io::Result<(RecordedTlsStream<S>, ConnectionFingerprint)> {
-        let handshake = self.tls.accept(Recorder::new(stream, Recording::tls()));
-        let mut stream = tokio::time::timeout(self.timeout, handshake).await??;
-        parts.hello = stream.get_mut().0.take_recording();
-        let mut stream = Recorder::new(stream, Recording::http());
-        parts.http = Some(stream.handle());
-        Ok((stream, ConnectionFingerprint::new(self.fingerprinter.clone(), parts)))
+    ) -> Result<(RecordedTlsStream<S>, ConnectionFingerprint), FailedHandshake> {
+        let mut stream = Recorder::new(stream, Recording::tls());
+        let hello = stream.handle();
+        let handshake = tokio::time::timeout(self.timeout, self.tls.accept(stream)).await;
+        parts.hello = hello.take();
+        let connection = |parts| ConnectionFingerprint::new(self.fingerprinter.clone(), parts);
+        match handshake.map_err(io::Error::from).and_then(|outcome| outcome) {
+            Ok(stream) => {
+                let mut stream = Recorder::new(stream, Recording::http());
+                parts.http = Some(stream.handle());
+                Ok((stream, connection(parts)))
+            }
+            Err(error) => Err(FailedHandshake { error, connection: connection(parts) }),
+        }
     }
+}
+
+/// A TLS handshake that failed, and what its client showed before: a scanner that only wants the certificate, or a program
+/// that accepts no certificate but its own.
+#[derive(Debug, thiserror::Error)]
+#[error("TLS handshake: {error}")]
+#[non_exhaustive]
+pub struct FailedHandshake {
+    /// The error of the stream or of the handshake: a `rustls::Error` inside, such as an alert of the client, or
+    /// [`io::ErrorKind::TimedOut`].
+    #[source]
+    pub error: io::Error,
+    /// The fingerprint, without layer `http`. The layer `tls` is `None` if the ClientHello was incomplete or is not TLS.
+    pub connection: ConnectionFingerprint,
 }
 
 /// The saved SYN. A connection without one has no layer `tcp`, whatever the reason is.

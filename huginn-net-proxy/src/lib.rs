@@ -53,7 +53,7 @@ mod serve;
 mod sni_routes;
 
 #[cfg(feature = "rustls")]
-pub use acceptor::{FingerprintAcceptor, RecordedTlsStream};
+pub use acceptor::{FailedHandshake, FingerprintAcceptor, RecordedTlsStream};
 pub use connection::{ConnectionFingerprint, ConnectionParts};
 pub use fingerprint::{
     ClientFingerprint, ClientVerdict, HttpFingerprint, JoinedNames, JoinedReasons, TcpFingerprint,
@@ -76,7 +76,7 @@ pub use recorder::{Recorder, RecordingHandle};
 pub use recording::{Recording, RecordingStatus};
 pub use saved_syn::SavedSyn;
 #[cfg(feature = "axum")]
-pub use serve::{FingerprintListener, FingerprintMakeService, FingerprintedAddr};
+pub use serve::{FingerprintListener, FingerprintMakeService, FingerprintedAddr, ListenerCounters};
 pub use sni_routes::SniRoutes;
 
 /// Tests the programs of docs/proxy.md.

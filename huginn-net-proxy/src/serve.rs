@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use axum::extract::ConnectInfo;
@@ -17,19 +19,47 @@ use tower_service::Service;
 
 use crate::limits::MAX_HANDSHAKES;
 use crate::{
-    ConnectionFingerprint, FingerprintAcceptor, FingerprintHeaders, FingerprintLayer, FingerprintService,
-    RecordedTlsStream,
+    ConnectionFingerprint, FailedHandshake, FingerprintAcceptor, FingerprintHeaders, FingerprintLayer,
+    FingerprintService, RecordedTlsStream,
 };
 
 /// A listener for [`axum::serve()`] that ends TLS and fingerprints clients.
 ///
 /// Up to 8,192 handshakes run at a time; more clients wait in the backlog of the listener. A client whose handshake fails or
-/// times out is dropped. [`axum::serve()`] sets no timeout for requests.
+/// times out is disconnected, [counted](Self::counters) and [reported](Self::on_failed_handshake). [`axum::serve()`] sets no
+/// timeout for requests.
 pub struct FingerprintListener {
     listener: TcpListener,
     acceptor: FingerprintAcceptor,
     max_handshakes: usize,
-    handshakes: JoinSet<io::Result<Accepted>>,
+    /// Each yields `None` if it fails.
+    handshakes: JoinSet<Option<Accepted>>,
+    on_failure: Option<OnFailure>,
+    counters: ListenerCounters,
+}
+
+type OnFailure = Arc<dyn Fn(SocketAddr, FailedHandshake) + Send + Sync>;
+
+/// Counters of a [`FingerprintListener`]. Cheap to clone; all clones have the same values.
+#[derive(Clone, Debug, Default)]
+pub struct ListenerCounters(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    completed: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl ListenerCounters {
+    /// Handshakes that completed.
+    pub fn completed(&self) -> u64 {
+        self.0.completed.load(Ordering::Relaxed)
+    }
+
+    /// Handshakes that failed or timed out.
+    pub fn failed(&self) -> u64 {
+        self.0.failed.load(Ordering::Relaxed)
+    }
 }
 
 type Accepted = (RecordedTlsStream<TcpStream>, FingerprintedAddr);
@@ -52,7 +82,14 @@ impl FingerprintListener {
     pub fn new(listener: TcpListener, acceptor: FingerprintAcceptor) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         crate::SavedSyn::enable(&listener)?;
-        Ok(Self { listener, acceptor, max_handshakes: MAX_HANDSHAKES, handshakes: JoinSet::new() })
+        Ok(Self {
+            listener,
+            acceptor,
+            max_handshakes: MAX_HANDSHAKES,
+            handshakes: JoinSet::new(),
+            on_failure: None,
+            counters: ListenerCounters::default(),
+        })
     }
 
     /// Sets how many handshakes run at a time; the default is 8,192.
@@ -62,11 +99,41 @@ impl FingerprintListener {
         self
     }
 
+    /// Calls this function with the address and the fingerprint of each client whose handshake fails or times out. The task
+    /// of the handshake runs it, so that it delays no other client.
+    ///
+    /// `examples/failed_handshakes.rs` is a complete server.
+    #[must_use]
+    pub fn on_failed_handshake(
+        mut self,
+        report: impl Fn(SocketAddr, FailedHandshake) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_failure = Some(Arc::new(report));
+        self
+    }
+
+    /// The counters, which can be read after [`axum::serve()`] took the listener.
+    pub fn counters(&self) -> ListenerCounters {
+        self.counters.clone()
+    }
+
     fn start(&mut self, stream: TcpStream, address: SocketAddr) {
-        let acceptor = self.acceptor.clone();
+        let (acceptor, on_failure) = (self.acceptor.clone(), self.on_failure.clone());
+        let counters = self.counters();
         self.handshakes.spawn(async move {
-            let (stream, connection) = acceptor.accept(stream).await?;
-            Ok((stream, FingerprintedAddr { address, connection }))
+            match acceptor.accept(stream).await {
+                Ok((stream, connection)) => {
+                    counters.0.completed.fetch_add(1, Ordering::Relaxed);
+                    Some((stream, FingerprintedAddr { address, connection }))
+                }
+                Err(failure) => {
+                    counters.0.failed.fetch_add(1, Ordering::Relaxed);
+                    if let Some(report) = on_failure {
+                        report(address, failure);
+                    }
+                    None
+                }
+            }
         });
     }
 }
@@ -80,7 +147,7 @@ impl Listener for FingerprintListener {
             let has_room = self.handshakes.len() < self.max_handshakes;
             tokio::select! {
                 Some(outcome) = self.handshakes.join_next() => {
-                    if let Ok(Ok(accepted)) = outcome {
+                    if let Ok(Some(accepted)) = outcome {
                         return accepted;
                     }
                 }

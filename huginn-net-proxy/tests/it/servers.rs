@@ -13,8 +13,8 @@ use http_body_util::BodyExt;
 use huginn_net_consistency::Outcome;
 use huginn_net_http::http2::Akamai;
 use huginn_net_proxy::{
-    ClientFingerprint, ConnectionParts, FingerprintAcceptor, FingerprintField, FingerprintHeaders,
-    FingerprintLayer, ProxyHeader, Recorder, Recording, SavedSyn, SniRoutes,
+    ClientFingerprint, ConnectionParts, FailedHandshake, FingerprintAcceptor, FingerprintField,
+    FingerprintHeaders, FingerprintLayer, ProxyHeader, Recorder, Recording, SavedSyn, SniRoutes,
 };
 use huginn_net_tls::ClientHello;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -386,19 +386,88 @@ async fn handshakes_beyond_limit_wait() {
     assert!(start.elapsed() >= TIMEOUT);
 }
 
+/// A server on a free port that gives the outcome of its first handshake.
+async fn first_handshake(
+    acceptor: FingerprintAcceptor,
+) -> (SocketAddr, tokio::task::JoinHandle<FailedHandshake>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    SavedSyn::enable(&listener).unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        acceptor.accept(stream).await.err().unwrap()
+    };
+    (address, tokio::spawn(server))
+}
+
 #[tokio::test]
 async fn handshake_that_stalls_ends() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let acceptor = FingerprintAcceptor::new(configs("h2").0).with_timeout(Duration::from_millis(50));
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    client.write_all(&crate::HELLO[..100]).await.unwrap();
-    let (stream, _) = listener.accept().await.unwrap();
-    let error = acceptor.accept(stream).await.err().unwrap();
-    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    // Within the hello, and after it.
+    for (sent, is_complete) in [(&crate::HELLO[..100], false), (crate::HELLO, true)] {
+        let (address, server) = first_handshake(acceptor.clone()).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(sent).await.unwrap();
+        let failure = server.await.unwrap();
+        assert_eq!(failure.error.kind(), io::ErrorKind::TimedOut);
+        let client = failure.connection.fingerprint();
+        assert_eq!((client.tcp.is_some(), client.tls.is_some()), (true, is_complete));
+    }
+    let (address, server) = first_handshake(acceptor).await;
+    let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(HTTP1).await.unwrap();
-    let (stream, _) = listener.accept().await.unwrap();
-    let error = acceptor.accept(stream).await.err().unwrap();
-    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    let failure = server.await.unwrap();
+    assert_eq!(failure.error.kind(), io::ErrorKind::InvalidData);
+    let client = failure.connection.fingerprint();
+    assert!(client.tcp.is_some() && client.tls.is_none() && client.http.is_none());
+}
+
+#[tokio::test]
+async fn handshake_that_client_refuses_keeps_its_fingerprint() {
+    use tokio_rustls::rustls::Error;
+
+    // The client trusts another certificate than the server has.
+    let (server_config, _) = configs("h2");
+    let (_, connector) = configs("h2");
+    let (address, server) = first_handshake(FingerprintAcceptor::new(server_config)).await;
+    let stream = TcpStream::connect(address).await.unwrap();
+    connector.connect(ServerName::try_from(NAME).unwrap(), stream).await.unwrap_err();
+    let failure = server.await.unwrap();
+    let reason = failure.error.get_ref().unwrap().downcast_ref();
+    assert!(matches!(reason, Some(Error::AlertReceived(_))), "{failure}");
+    let client = failure.connection.fingerprint();
+    assert_eq!(client.tls.as_ref().unwrap().sni.as_deref(), Some(NAME));
+    assert!(client.tcp.is_some() && client.http.is_none());
+}
+
+#[cfg(feature = "axum")]
+#[tokio::test]
+async fn listener_reports_and_counts_failed_handshakes() {
+    use huginn_net_proxy::{FingerprintListener, FingerprintMakeService};
+
+    let (config, connector) = configs("h2");
+    let (_, distrustful) = configs("h2");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (reports, mut reported) = tokio::sync::mpsc::unbounded_channel();
+    let listener = FingerprintListener::new(listener, FingerprintAcceptor::new(config)).unwrap();
+    let listener = listener.on_failed_handshake(move |client, failure| {
+        let ja4 = failure.connection.fingerprint().tls.as_ref().map(|tls| tls.ja4);
+        reports.send((client, ja4)).unwrap();
+    });
+    let counters = listener.counters();
+    tokio::spawn(async move { axum::serve(listener, FingerprintMakeService::new(Router::new())).await });
+
+    let stream = TcpStream::connect(address).await.unwrap();
+    let client = stream.local_addr().unwrap();
+    distrustful.connect(ServerName::try_from(NAME).unwrap(), stream).await.unwrap_err();
+    let (from, ja4) = reported.recv().await.unwrap();
+    assert_eq!(from, client);
+    assert!(ja4.unwrap().to_string().starts_with("t13d"));
+    assert_eq!((counters.completed(), counters.failed()), (0, 1));
+    let _accepted = connect(&connector, address).await;
+    while counters.completed() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((counters.completed(), counters.failed()), (1, 1));
 }
