@@ -1,6 +1,6 @@
 //! Errors of the parsers.
 
-use huginn_net_core::Truncated;
+use huginn_net_wire::Truncated;
 
 use crate::limits::{
     MAX_BYTES_BEFORE_IDENTIFICATION, MAX_LINE_LEN, MAX_LINES_BEFORE_IDENTIFICATION, MAX_PACKET_LEN,
@@ -68,7 +68,7 @@ pub enum SshError {
     },
 }
 
-huginn_net_core::named! {
+huginn_net_wire::named! {
     /// A field of an SSH_MSG_KEXINIT (RFC 4253, section 7.1).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]

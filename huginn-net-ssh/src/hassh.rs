@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use huginn_net_core::{Escaped, md5_digits};
+use huginn_net_wire::{Escaped, md5_digits};
 use md5::{Digest, Md5};
 
 use crate::{KexInit, NameList};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use huginn_net_core::Parsed;
+use huginn_net_wire::Parsed;
 use memchr::memchr;
 
 use crate::SshError;
@@ -130,7 +130,7 @@ impl fmt::Debug for Identification<'_> {
 #[cfg(feature = "serde")]
 impl serde::Serialize for Identification<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        huginn_net_core::Escaped(&self.line).serialize(serializer)
+        huginn_net_wire::Escaped(&self.line).serialize(serializer)
     }
 }
 
@@ -149,6 +149,7 @@ impl LineCount {
     pub(crate) const ZERO: Self = Self { lines: 0, line_len: 0, bytes: 0 };
 
     /// Whether the current line is the first.
+    #[cfg(feature = "packets")]
     pub(crate) const fn is_first(&self) -> bool {
         self.lines == 0
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use huginn_net_core::{Cursor, Parsed};
+use huginn_net_wire::{Cursor, Parsed};
 
 use crate::limits::{MAX_PACKET_LEN, MAX_PACKETS_BEFORE_KEX_INIT};
 use crate::packet::message;

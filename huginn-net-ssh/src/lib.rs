@@ -26,6 +26,16 @@
 //!
 //! [`HuginnNetSsh`] analyses packets: it reports both sides of the SSH connections of a capture, and what
 //! they agree on, on any port.
+//!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `packets` | yes | [`HuginnNetSsh`] and its events, over the engine `huginn-net-core` |
+//! | `serde` | no | `Serialize` for identification strings, fingerprints and counters |
+#![cfg_attr(
+    not(feature = "packets"),
+    allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
+)]
 
 mod error;
 mod hassh;
@@ -34,20 +44,23 @@ mod kex_init;
 mod limits;
 mod name_list;
 mod negotiation;
+#[cfg(feature = "packets")]
 mod observer;
 mod packet;
+#[cfg(feature = "packets")]
 mod parser;
 mod peer;
+#[cfg(feature = "packets")]
 mod peers;
 mod reader;
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, feature = "packets", target_pointer_width = "64"))]
 #[path = "../../huginn-net-core/src/sizes.rs"]
 mod sizes;
 pub mod strength;
 
 pub use error::{SshError, SshField};
 pub use hassh::{Hassh, HasshAlgorithms};
-pub use huginn_net_core::{Parsed, Side};
+pub use huginn_net_wire::{Parsed, Side};
 pub use identification::Identification;
 pub use kex_init::KexInit;
 pub use limits::{
@@ -56,11 +69,14 @@ pub use limits::{
 };
 pub use name_list::NameList;
 pub use negotiation::{IMPLICIT_MAC, KexGuess, Negotiation};
+#[cfg(feature = "packets")]
 pub use observer::{
     HuginnNetSsh, SshCounters, SshEvent, SshFlow, SshObserver, SshParserCounters, SshPeerCounters,
 };
 pub use packet::{BinaryPacket, message};
+#[cfg(feature = "packets")]
 pub use parser::{SshParser, SshStreamEvent};
 pub use peer::SshPeer;
+#[cfg(feature = "packets")]
 pub use peers::SshPeers;
 pub use reader::{SshMessage, SshReader};

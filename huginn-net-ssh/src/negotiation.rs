@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use crate::{KexInit, NameList, SshField};
 

@@ -1,6 +1,6 @@
 //! Binary packets before encryption begins (RFC 4253, section 6).
 
-use huginn_net_core::{Cursor, Parsed};
+use huginn_net_wire::{Cursor, Parsed};
 
 use crate::SshError;
 use crate::limits::MAX_PACKET_LEN;

@@ -1,6 +1,6 @@
 //! SSH clients and servers.
 
-use huginn_net_core::Side;
+use huginn_net_wire::Side;
 
 use crate::{Hassh, HasshAlgorithms, Identification, KexInit};
 

@@ -1,9 +1,9 @@
 //! Incremental reader of one direction of an SSH connection.
 
-use huginn_net_core::Parsed;
+use huginn_net_wire::Parsed;
 use memchr::memchr;
 
-use crate::identification::{LineCount, PREFIX};
+use crate::identification::LineCount;
 use crate::limits::MAX_PACKETS_BEFORE_KEX_INIT;
 use crate::{BinaryPacket, Identification, KexInit, SshError};
 
@@ -101,10 +101,11 @@ impl SshReader {
     }
 
     /// Whether the bytes so far with `next` may begin an identification string without lines before it.
+    #[cfg(feature = "packets")]
     pub(crate) fn may_begin_with_identification(&self, next: &[u8]) -> bool {
         let bytes = self.buffer.iter().chain(next);
         matches!(&self.state, State::Lines(lines) if lines.is_first() && lines.line_len() == self.buffer.len())
-            && bytes.zip(PREFIX).all(|(byte, wanted)| byte == wanted)
+            && bytes.zip(crate::identification::PREFIX).all(|(byte, wanted)| byte == wanted)
     }
 
     /// Returns the memory used by buffered bytes, in bytes.

@@ -26,7 +26,7 @@ pub struct WeakMethod {
     pub source: &'static str,
 }
 
-huginn_net_core::named! {
+huginn_net_wire::named! {
     /// The worst weakness of a method.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]

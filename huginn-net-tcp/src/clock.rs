@@ -1,13 +1,9 @@
 //! TCP timestamp clocks (RFC 7323, section 5.4): frequency and uptime.
 
-use huginn_net_core::{Segment, TcpHeader};
-
-use crate::kind;
 use crate::limits::{
     CLOCK_JITTER_MILLIS, LINUX_CLOCK_START, MAX_CLOCK_DRIFT, MAX_CLOCK_HZ, MAX_REORDERING_MILLIS,
     MAX_REORDERING_TICKS, MEASURABLE_MILLIS, MIN_CLOCK_HZ, MIN_CLOCK_TICKS, USUAL_CLOCK_HZ,
 };
-use crate::options::Options;
 
 /// A value of a sender's timestamp clock and its capture time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +60,6 @@ impl ClockReading {
     /// Creates a reading from a value and a time in milliseconds since the Unix epoch. `None` if the value is 0.
     pub fn new(value: u32, at_millis: u64) -> Option<Self> {
         (value != 0).then_some(Self { value, at_millis })
-    }
-
-    /// Returns the reading in a TCP segment, or `None` without a timestamp.
-    pub fn from_segment(segment: &Segment<'_>) -> Option<Self> {
-        Self::new(timestamp(segment.tcp()?), segment.ts.as_millis())
     }
 
     /// Compares this reading with an `earlier` one of the same sender, by p0f's rules.
@@ -163,16 +154,6 @@ impl Uptime {
     /// Days until the 32-bit counter wraps; the uptime is known modulo this value.
     pub fn modulo_days(&self) -> u32 {
         u32::MAX.checked_div(self.frequency.saturating_mul(86_400)).unwrap_or(0)
-    }
-}
-
-/// The sender's timestamp; 0 when absent.
-fn timestamp(tcp: &TcpHeader<'_>) -> u32 {
-    match tcp.options {
-        // Fast path: almost every segment after the handshake has this option layout (RFC 7323, appendix A).
-        [kind::NOP, kind::NOP, kind::TIMESTAMP, 10, a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]),
-        [] => 0,
-        other => Options::parse(other, false).timestamp,
     }
 }
 

@@ -1,26 +1,6 @@
-//! Errors of packets and of signature texts.
-
-use huginn_net_core::{DecodeError, TcpFlags};
+//! Errors of signature texts.
 
 use crate::{LayoutError, UnknownQuirk};
-
-/// Why a packet has no TCP signature.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TcpError {
-    /// The bytes are not an IP packet with a transport header.
-    #[error("not an IP packet")]
-    Decode(#[from] DecodeError),
-    /// The packet is not TCP.
-    #[error("the packet is not TCP")]
-    NotTcp,
-    /// The segment is neither a SYN nor a SYN+ACK.
-    #[error("the segment is neither a SYN nor a SYN+ACK (flags {:#05x})", flags.bits())]
-    NotHandshake {
-        /// The flags of the segment.
-        flags: TcpFlags,
-    },
-}
 
 /// Why a text is not a `raw_sig`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +28,7 @@ pub enum ParseError {
     Quirks(#[from] UnknownQuirk),
 }
 
-huginn_net_core::named! {
+huginn_net_wire::named! {
     /// A field of a TCP signature.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum TcpField {

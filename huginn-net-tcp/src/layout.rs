@@ -1,11 +1,11 @@
 //! The order of TCP options in a segment.
 
-use huginn_net_core::quoted;
+use huginn_net_wire::quoted;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use crate::options::kind;
+use crate::kind;
 use crate::raw_sig::decimal;
 
 /// The kinds of the TCP options of one segment in their order, and the bytes after the end of the list.
@@ -97,6 +97,7 @@ impl OptionLayout {
         true
     }
 
+    #[cfg(feature = "packets")]
     pub(crate) fn set_eol_padding(&mut self, bytes: usize) {
         self.eol_padding = u8::try_from(bytes).unwrap_or(u8::MAX);
     }

@@ -22,15 +22,30 @@
 //! assert_eq!(signature.distance(), 3);
 //! # Ok::<(), huginn_net_tcp::TcpError>(())
 //! ```
+//!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `packets` | yes | signatures of IP packets and [`HuginnNetTcp`], over the engine `huginn-net-core` |
+//! | `serde` | no | `Serialize` and `Deserialize` for signatures, clocks and MTUs |
+#![cfg_attr(
+    not(feature = "packets"),
+    allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
+)]
 
 mod clock;
 mod distance;
 mod error;
+pub mod kind;
 mod layout;
 mod limits;
 mod mtu;
+#[cfg(feature = "packets")]
 mod observer;
+#[cfg(feature = "packets")]
 mod options;
+#[cfg(feature = "packets")]
+mod packet;
 mod quirks;
 mod raw_sig;
 #[cfg(feature = "serde")]
@@ -39,17 +54,20 @@ mod signature;
 mod window;
 
 /// Types of the engine that a [`TcpObserver`] runs in: frames, flows and events.
+#[cfg(feature = "packets")]
 pub use huginn_net_core as core;
-pub use huginn_net_core::Parsed;
+pub use huginn_net_wire::Parsed;
 
 pub use clock::{Clock, ClockReading, Measurement, Uptime};
 pub use distance::{distance, initial_ttl};
-pub use error::{ParseError, TcpError, TcpField};
+pub use error::{ParseError, TcpField};
 pub use layout::{LayoutError, OptionLayout};
 pub use limits::MAX_DISTANCE;
 pub use mtu::Mtu;
+#[cfg(feature = "packets")]
 pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};
-pub use options::kind;
+#[cfg(feature = "packets")]
+pub use packet::TcpError;
 pub use quirks::{Quirks, UnknownQuirk};
 pub use signature::{Handshake, IpVersion, TcpSignature};
 pub use window::WindowMultiple;

@@ -34,6 +34,7 @@ pub(crate) const LINUX_CLOCK_START: u32 = 300;
 
 /// Minimum time (ns) over which a clock is measured. p0f accepts 25 ms, but queueing delay distorts such short
 /// intervals.
+#[cfg(feature = "packets")]
 pub(crate) const MIN_CLOCK_NANOS: u64 = 500_000_000;
 
 /// Smallest MSS, in bytes, whose multiple is reported for a window (as in p0f).

@@ -2,25 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{OptionLayout, Quirks};
-
-/// Option kinds (IANA, "TCP Option Kind Numbers").
-pub mod kind {
-    /// End of the option list (RFC 9293).
-    pub const EOL: u8 = 0;
-    /// No operation (RFC 9293).
-    pub const NOP: u8 = 1;
-    /// Maximum segment size (RFC 9293).
-    pub const MSS: u8 = 2;
-    /// Window scale (RFC 7323).
-    pub const WINDOW_SCALE: u8 = 3;
-    /// Selective acknowledgements are permitted (RFC 2018).
-    pub const SACK_PERMITTED: u8 = 4;
-    /// Selective acknowledgement (RFC 2018).
-    pub const SACK: u8 = 5;
-    /// Timestamps (RFC 7323).
-    pub const TIMESTAMP: u8 = 8;
-}
+use crate::{OptionLayout, Quirks, kind};
 
 /// The largest window scale that RFC 7323, section 2.3, allows.
 const MAX_SCALE: u8 = 14;

@@ -1,11 +1,10 @@
 //! Quirks: the oddities of TCP/IP headers that p0f reports.
 
-use huginn_net_core::quoted;
+use huginn_net_wire::quoted;
 use std::fmt;
 use std::str::FromStr;
 
 use bitflags::bitflags;
-use huginn_net_core::{Segment, TcpFlags, TcpHeader};
 
 use crate::IpVersion;
 
@@ -76,31 +75,6 @@ impl Quirks {
     /// Returns the quirk with this name in p0f's spelling.
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, known)| *known == name).map(|(quirk, _)| *quirk)
-    }
-
-    /// Returns the quirks of the IP and TCP headers without the options.
-    #[inline(always)]
-    pub(crate) fn from_headers(segment: &Segment<'_>, tcp: &TcpHeader<'_>) -> Self {
-        let ip = &segment.ip;
-        let mut quirks = Self::empty();
-        if IpVersion::from_header(ip) == IpVersion::V4 {
-            quirks.set(Self::DF, ip.dont_fragment);
-            quirks.set(Self::ID_NONZERO, ip.dont_fragment && ip.id != 0);
-            quirks.set(Self::ID_ZERO, !ip.dont_fragment && ip.id == 0);
-        }
-        let congestion = TcpFlags::ECE | TcpFlags::CWR | TcpFlags::NS;
-        quirks.set(Self::ECN, ip.traffic_class & 0b11 != 0 || tcp.flags.intersects(congestion));
-        quirks.set(Self::RESERVED, ip.reserved_flag);
-        quirks.set(Self::FLOW_LABEL, ip.flow_label != 0);
-        quirks.set(Self::SEQ_ZERO, tcp.seq == 0);
-        let has_ack = tcp.flags.contains(TcpFlags::ACK);
-        quirks.set(Self::ACK_NONZERO, !has_ack && tcp.ack != 0);
-        quirks.set(Self::ACK_ZERO, has_ack && tcp.ack == 0);
-        let has_urg = tcp.flags.contains(TcpFlags::URG);
-        quirks.set(Self::URGENT_NONZERO, !has_urg && tcp.urgent != 0);
-        quirks.set(Self::URG, has_urg);
-        quirks.set(Self::PUSH, tcp.flags.contains(TcpFlags::PSH));
-        quirks
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::options::kind;
+use crate::kind;
 use crate::signature::SENDSYN_MSS;
 use crate::window::Units;
 use crate::{

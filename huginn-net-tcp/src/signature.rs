@@ -1,12 +1,6 @@
 //! The TCP/IP signature of a SYN or SYN+ACK.
 
-use huginn_net_core::{
-    DecodeError, IpHeader, Parsed, Segment, TcpFlags, TcpHeader, decode_ip, ip_packet_len,
-};
-
-use crate::options::Options;
-use crate::window::Units;
-use crate::{OptionLayout, Quirks, TcpError, WindowMultiple, distance};
+use crate::{OptionLayout, Quirks, WindowMultiple, distance};
 
 /// The TCP/IP signature of one SYN or SYN+ACK, made of observed values without wildcards.
 ///
@@ -44,70 +38,6 @@ pub struct TcpSignature {
 }
 
 impl TcpSignature {
-    /// Computes the signature of a SYN or SYN+ACK; `None` for any other segment.
-    ///
-    /// `peer_mss` is the maximum segment size of the SYN that a SYN+ACK answers, if known: some systems size their
-    /// window by it. It is ignored for a SYN.
-    pub fn from_segment(segment: &Segment<'_>, peer_mss: Option<u16>) -> Option<Self> {
-        let tcp = segment.tcp()?;
-        Some(Self::from_handshake(Handshake::from_flags(tcp.flags)?, segment, tcp, peer_mss))
-    }
-
-    /// Computes the signature of a segment with this role in a handshake.
-    // Inlined with its callees so that the signature is built in registers (decision 012).
-    #[inline(always)]
-    pub(crate) fn from_handshake(
-        handshake: Handshake,
-        segment: &Segment<'_>,
-        tcp: &TcpHeader<'_>,
-        peer_mss: Option<u16>,
-    ) -> Self {
-        let options = Options::parse(tcp.options, handshake == Handshake::Syn);
-        let version = IpVersion::from_header(&segment.ip);
-        let units = Units {
-            version,
-            mss: options.mss,
-            has_timestamp: options.timestamp != 0,
-            header_bytes: u16::try_from(tcp.header_len()).unwrap_or(60).saturating_add(segment.ip.header_len),
-            peer_mss: peer_mss.filter(|_| handshake == Handshake::SynAck).unwrap_or(0),
-        };
-        Self {
-            handshake,
-            version,
-            ttl: segment.ip.ttl,
-            ip_options_len: segment.ip.options_len,
-            mss: options.mss,
-            window: tcp.window,
-            window_multiple: units.divide(tcp.window),
-            scale: options.scale,
-            layout: options.layout,
-            quirks: Quirks::from_headers(segment, tcp) | options.quirks,
-            has_payload: !segment.payload.is_empty() || segment.payload_missing > 0,
-            traffic_class: segment.ip.traffic_class,
-            timestamp: options.timestamp,
-        }
-    }
-
-    /// Computes the signature of the SYN or SYN+ACK in the IP packet at the start of these bytes.
-    ///
-    /// `None` if its headers are incomplete. The payload may be missing; the available part of the packet is consumed.
-    ///
-    /// # Errors
-    /// The bytes are not an IP packet, or the packet is not a SYN or SYN+ACK.
-    pub fn from_ip_packet(bytes: &[u8]) -> Result<Option<Parsed<Self>>, TcpError> {
-        let stated = ip_packet_len(bytes)?;
-        let segment = match decode_ip(bytes) {
-            Err(DecodeError::Truncated { .. }) if stated.is_none_or(|len| bytes.len() < len) => {
-                return Ok(None);
-            }
-            outcome => outcome?,
-        };
-        let tcp = segment.tcp().ok_or(TcpError::NotTcp)?;
-        let signature =
-            Self::from_segment(&segment, None).ok_or(TcpError::NotHandshake { flags: tcp.flags })?;
-        Ok(Some(Parsed::new(signature, stated.unwrap_or(usize::MAX).min(bytes.len()))))
-    }
-
     /// Hops between the sender and the capture point, assuming the most likely initial TTL; see
     /// [`distance`](crate::distance()).
     pub fn distance(&self) -> u8 {
@@ -139,21 +69,6 @@ pub enum Handshake {
     SynAck,
 }
 
-impl Handshake {
-    /// Returns the segment with these flags, if it is either. SYN with FIN or RST is neither.
-    #[inline]
-    pub fn from_flags(flags: TcpFlags) -> Option<Self> {
-        let kind = flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
-        if kind == TcpFlags::SYN {
-            Some(Self::Syn)
-        } else if kind == TcpFlags::SYN | TcpFlags::ACK {
-            Some(Self::SynAck)
-        } else {
-            None
-        }
-    }
-}
-
 /// An IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IpVersion {
@@ -161,12 +76,4 @@ pub enum IpVersion {
     V4,
     /// IPv6 (RFC 8200).
     V6,
-}
-
-impl IpVersion {
-    /// Returns the version of a header.
-    #[inline]
-    pub fn from_header(ip: &IpHeader) -> Self {
-        if ip.is_ipv4() { Self::V4 } else { Self::V6 }
-    }
 }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use foldhash::fast::RandomState;
+#[cfg(feature = "http")]
 use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::{ClientFamily, ClientHello, Ja3Hash, Ja4, Ja4Hash, Ja4Raw};
 
@@ -35,52 +36,69 @@ use variants::{Session, VariantIndex};
 
 /// Defines the tables of the built-in database.
 macro_rules! tables {
-    ($($name:literal,)*) => {
+    ($($(#[$attribute:meta])* $name:literal,)*) => {
         /// File names and texts.
-        const TABLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../clients/", $name))),)*];
+        const TABLES: &[(&str, &str)] =
+            &[$($(#[$attribute])* ($name, include_str!(concat!("../../clients/", $name))),)*];
     };
 }
 
 tables! {
+    #[cfg(feature = "http")]
     "android-http2.tsv",
     "android.tsv",
     "bun.tsv",
+    #[cfg(feature = "http")]
     "chromium-http2.tsv",
     "chromium.tsv",
     "constructed.tsv",
     "cpython.tsv",
+    #[cfg(feature = "http")]
     "curl_cffi-http2.tsv",
     "curl_cffi.tsv",
+    #[cfg(feature = "http")]
     "debian-http2.tsv",
     "debian.tsv",
+    #[cfg(feature = "http")]
     "decrypted-http2.tsv",
+    #[cfg(feature = "http")]
     "decrypted-http3.tsv",
+    #[cfg(feature = "http")]
     "deno-http2.tsv",
     "deno.tsv",
     "firefox.tsv",
     "gecko.tsv",
+    #[cfg(feature = "http")]
     "go-http2.tsv",
     "go.tsv",
+    #[cfg(feature = "http")]
     "java-http2.tsv",
     "java.tsv",
     "java8.tsv",
     "libraries.tsv",
     "mbedtls.tsv",
+    #[cfg(feature = "http")]
     "node-http2.tsv",
     "node.tsv",
     "openssl.tsv",
+    #[cfg(feature = "http")]
     "python-http2.tsv",
     "python.tsv",
+    #[cfg(feature = "http")]
     "qt-http2.tsv",
     "qt.tsv",
+    #[cfg(feature = "http")]
     "qt5-http2.tsv",
     "qt5.tsv",
     "quic.tsv",
+    #[cfg(feature = "http")]
     "rust-http2.tsv",
     "rust.tsv",
     "ssh.tsv",
+    #[cfg(feature = "http")]
     "suites-http2.tsv",
     "suites.tsv",
+    #[cfg(feature = "http")]
     "tls_client-http2.tsv",
     "tls_client.tsv",
     "utls.tsv",
@@ -121,7 +139,8 @@ pub struct ClientDatabase {
     /// The kinds of the tables, each once or more.
     kinds: Vec<Kind>,
     structural: StructuralCache,
-    http2: HashMap<AkamaiHash, Arc<Entry>, RandomState>,
+    /// By the hash of the Akamai fingerprint.
+    http2: HashMap<[u8; 16], Arc<Entry>, RandomState>,
     ssh: HashMap<[u8; 16], Arc<Entry>, RandomState>,
     /// By the MD5 of the text.
     http3: HashMap<[u8; 16], Arc<Entry>, RandomState>,
@@ -177,7 +196,7 @@ impl ClientDatabase {
             }
             // Those are merged when they are asked for.
             table::Key::Ja3(_) => {}
-            table::Key::Http2(hash) => drop(self.http2.insert(AkamaiHash(*hash), entry)),
+            table::Key::Http2(hash) => drop(self.http2.insert(*hash, entry)),
             table::Key::Ssh(hash) => drop(self.ssh.insert(*hash, entry)),
             table::Key::Http3(hash) => drop(self.http3.insert(*hash, entry)),
         }
@@ -333,10 +352,9 @@ impl ClientDatabase {
     }
 
     /// The recorded hashes of Akamai fingerprints, sorted.
+    #[cfg(feature = "http")]
     pub fn recorded_akamai(&self) -> Vec<AkamaiHash> {
-        let mut hashes: Vec<_> = self.http2.keys().copied().collect();
-        hashes.sort_unstable_by_key(|hash| hash.0);
-        hashes
+        sorted(self.http2.keys().copied()).into_iter().map(AkamaiHash).collect()
     }
 
     /// The recorded HASSH, sorted.
@@ -352,8 +370,9 @@ impl ClientDatabase {
     }
 
     /// Looks up the hash of an Akamai fingerprint of HTTP/2.
+    #[cfg(feature = "http")]
     pub fn match_akamai(&self, hash: AkamaiHash) -> Option<ClientMatch> {
-        Some(ClientMatch::new(&self.http2.get(&hash)?.software, MatchKind::Exact))
+        Some(ClientMatch::new(&self.http2.get(&hash.0)?.software, MatchKind::Exact))
     }
 
     /// Looks up the text of an HTTP/3 fingerprint.
@@ -365,11 +384,13 @@ impl ClientDatabase {
     /// let found = clients.match_http3("1:65536;6:262144;7:100;51:1;GREASE|m,a,s,p").expect("known");
     /// assert_eq!(found.software.to_string(), "Chromium");
     /// ```
+    #[cfg(feature = "http")]
     pub fn match_http3(&self, text: &str) -> Option<ClientMatch> {
         self.match_http3_hash(table::http3_key(text))
     }
 
     /// Looks up the MD5 of the text of an HTTP/3 fingerprint.
+    #[cfg(feature = "http")]
     pub fn match_http3_hash(&self, hash: [u8; 16]) -> Option<ClientMatch> {
         Some(ClientMatch::new(&self.http3.get(&hash)?.software, MatchKind::Exact))
     }

@@ -1,8 +1,8 @@
 //! Parses client tables: tab-separated values with a line of column names.
 
-use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::{Ja3Hash, Ja4, Ja4Raw};
 use huginn_net_wire::quoted;
+use md5::{Digest, Md5};
 
 use super::browser_fields::HelloField;
 use super::error::{ClientTableError, ClientTableFault};
@@ -216,9 +216,9 @@ fn parse_fields(text: &str) -> Result<Vec<HelloField>, ClientTableFault> {
     names.map(field).collect()
 }
 
-/// The key of an HTTP/3 fingerprint.
+/// The key of an HTTP/3 fingerprint: its MD5.
 pub(super) fn http3_key(text: &str) -> [u8; 16] {
-    AkamaiHash::from_text(text).0
+    Md5::digest(text).into()
 }
 
 /// Parses 32 lower-case hexadecimal digits.

@@ -1,4 +1,5 @@
 //! Integration tests of `huginn-net-ssh`.
 
+#[cfg(feature = "packets")]
 mod observer;
 mod reader;
