@@ -16,7 +16,8 @@ collectors | program | huginn-net-cli/src/output huginn-net-cli/src/sensor ci/li
 python     | build   | python huginn-net-arrow huginn-net/src ci/wheel.sh
 debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
 c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
-bytes-only | build   | huginn-net-http huginn-net-ssh huginn-net-tls ci/bytes-only.sh
+bytes-only | build   | huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
+parsers    | build   | huginn-net-http huginn-net-ssh huginn-net-tls
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
 live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
 lab        | alone   | lab
@@ -84,6 +85,9 @@ run_parts() {
 }
 
 # Each part is a step or several. $short is `--short` or empty.
+part_parsers() {
+    step "parsers: mutated inputs" env MUTATED_INPUTS=200000 cargo test -p huginn-net-http -p huginn-net-ssh -p huginn-net-tls --test it -- parsers
+}
 part_report() { step "report: in Chromium" ci/report.py "$program"; }
 part_monitoring() { step "alerting rules and dashboard" ci/monitoring.sh; }
 part_inventory() { step "inventory: CBOM against the schema" ci/inventory.sh "$program"; }

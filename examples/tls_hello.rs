@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io::Read;
 
-use huginn_net_tls::ClientHello;
+use huginn_net_tls::{ClientHello, HelloReader};
 
 /// What curl with OpenSSL sends.
 const CURL: &[u8] = include_bytes!("../huginn-net-tls/hellos/curl-openssl.bin");
@@ -16,12 +16,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(path) => Box::new(std::fs::File::open(path)?),
         None => Box::new(CURL),
     };
-    let (mut received, mut piece) = (Vec::new(), [0; 512]);
+    let (mut reader, mut piece) = (HelloReader::client(), [0; 512]);
     loop {
         let len = stream.read(&mut piece)?;
-        received.extend_from_slice(piece.get(..len).unwrap_or_default());
-        if let Some(parsed) = ClientHello::from_records(&received)? {
-            print(&parsed.value);
+        if let Some(hello) = reader.push(piece.get(..len).unwrap_or_default())?.value() {
+            print(&hello);
             return Ok(());
         }
         if len == 0 {
@@ -42,6 +41,6 @@ fn print(hello: &ClientHello<'_>) {
     println!("ja4          {}", lists.ja4());
     println!("ja4_r        {lists}");
     println!("ja4_o        {}", hello.ja4_o());
-    println!("ja4_stable       {}", hello.ja4_stable());
+    println!("ja4_stable   {}", hello.ja4_stable());
     println!("ja3          {}", hello.ja3_hash());
 }

@@ -15,8 +15,11 @@ fuzz_target!(|data: &[u8]| {
     let mut client = ClientBytes::default();
     let recordings = [Recording::tls(), Recording::http()].map(|new| {
         let (mut whole, mut pieces) = (new.clone(), new);
-        let taken = whole.push(bytes);
-        let sum: usize = bytes.chunks(usize::from(step).max(1)).map(|piece| pieces.push(piece)).sum();
+        let taken = whole.push(bytes).consumed_of(bytes.len());
+        let sum: usize = bytes
+            .chunks(usize::from(step).max(1))
+            .map(|piece| pieces.push(piece).consumed_of(piece.len()))
+            .sum();
         assert_eq!((whole.status(), whole.complete()), (pieces.status(), pieces.complete()));
         if whole.status() == RecordingStatus::Complete {
             assert_eq!(taken, sum);

@@ -8,7 +8,7 @@ use aes_gcm::Aes128Gcm;
 use aes_gcm::aead::AeadInOut;
 use hkdf::Hkdf;
 use huginn_net_tls::quic::ClientInitials;
-use huginn_net_tls::{ClientHello, Parsed, Transport};
+use huginn_net_tls::{ClientHello, Parsed, Progress, Transport};
 use libfuzzer_sys::fuzz_target;
 use sha2::Sha256;
 
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
         };
         // Shorter ones are ignored.
         datagram.resize(datagram.len().max(1200), 0);
-        if let Ok(Some(hello)) = initials.push(&datagram) {
+        if let Ok(Some(hello)) = initials.push(&datagram).map(Progress::value) {
             let parsed = Parsed::new(hello.clone(), hello.message().len());
             assert_eq!(ClientHello::from_message(hello.message(), Transport::Quic), Ok(Some(parsed)));
         }

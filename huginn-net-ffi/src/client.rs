@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use huginn_net_consistency::ClientBytes;
 use huginn_net_proxy::{ClientFingerprint, Recording, RecordingStatus};
 use huginn_net_tls::quic::ClientInitials;
-use huginn_net_tls::{ClientHello, QuicVersion, Transport};
+use huginn_net_tls::{ClientHello, Parsed, Progress, QuicVersion, Transport};
 
 use crate::{HuginnField, HuginnFingerprinter, HuginnStatus};
 
@@ -43,13 +43,13 @@ impl HuginnClient {
 
     pub(crate) fn push_tls(&mut self, bytes: &[u8]) -> (usize, Result<(), HuginnStatus>) {
         self.fingerprint = None;
-        let taken = self.tls.push(bytes);
+        let taken = self.tls.push(bytes).consumed_of(bytes.len());
         (taken, outcome(&self.tls))
     }
 
     pub(crate) fn push_http(&mut self, bytes: &[u8]) -> (usize, Result<(), HuginnStatus>) {
         self.fingerprint = None;
-        let taken = self.http.push(bytes);
+        let taken = self.http.push(bytes).consumed_of(bytes.len());
         (taken, outcome(&self.http))
     }
 
@@ -58,7 +58,7 @@ impl HuginnClient {
             return Ok(());
         }
         match self.quic.push(datagram) {
-            Ok(Some(hello)) => {
+            Ok(Progress::Done(Parsed { value: hello, .. })) => {
                 self.fingerprint = None;
                 self.hello = Some(hello);
                 self.quic_version = self.quic.client().map(|client| client.version);
@@ -66,8 +66,8 @@ impl HuginnClient {
                 Ok(())
             }
             // A damaged or forged datagram hides nothing.
-            Ok(None) | Err(_) if !self.quic.has_given_up() => Err(HuginnStatus::Incomplete),
-            Ok(None) | Err(_) => Err(HuginnStatus::Unrecognized),
+            Ok(Progress::NeedMore) | Err(_) if !self.quic.has_given_up() => Err(HuginnStatus::Incomplete),
+            Ok(Progress::NeedMore) | Err(_) => Err(HuginnStatus::Unrecognized),
         }
     }
 

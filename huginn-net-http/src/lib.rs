@@ -58,7 +58,7 @@ mod sizes;
 pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
-pub use huginn_net_wire::Parsed;
+pub use huginn_net_wire::{Parsed, Progress};
 pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role, without_port};
 #[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};

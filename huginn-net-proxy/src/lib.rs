@@ -62,6 +62,7 @@ pub use fingerprint::{
 pub use fingerprinter::Fingerprinter;
 #[cfg(feature = "http")]
 pub use headers::{FingerprintField, FingerprintHeaders};
+pub use huginn_net_wire::{Parsed, Progress};
 #[cfg(feature = "tower")]
 pub use layer::{FingerprintLayer, FingerprintService};
 pub use layers::ConnectionLayers;

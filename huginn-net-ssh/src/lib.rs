@@ -60,7 +60,7 @@ pub mod strength;
 
 pub use error::{SshError, SshField};
 pub use hassh::{Hassh, HasshAlgorithms};
-pub use huginn_net_wire::{Parsed, Side};
+pub use huginn_net_wire::{Parsed, Progress, Side};
 pub use identification::Identification;
 pub use kex_init::KexInit;
 pub use limits::{

@@ -1,6 +1,6 @@
 //! Incremental reader of one direction of an SSH connection.
 
-use huginn_net_wire::Parsed;
+use huginn_net_wire::{Parsed, Progress};
 use memchr::memchr;
 
 use crate::identification::LineCount;
@@ -63,7 +63,7 @@ impl SshReader {
 
     /// Parses the next bytes, and passes each complete message to `found`.
     ///
-    /// Returns the number of bytes consumed: all of them, unless the last message ends within them.
+    /// Done with the last message: an SSH_MSG_KEXINIT, or an identification string of version 1.
     ///
     /// # Errors
     /// An [`SshError`] if the bytes are not SSH. The reader is then [done](Self::is_done).
@@ -71,7 +71,7 @@ impl SshReader {
         &mut self,
         bytes: &[u8],
         found: &mut (impl FnMut(SshMessage<'_>) + ?Sized),
-    ) -> Result<usize, SshError> {
+    ) -> Result<Progress<()>, SshError> {
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_done() {
             let outcome = match self.state {
@@ -87,7 +87,8 @@ impl SshReader {
                 }
             }
         }
-        Ok(bytes.len().saturating_sub(rest.len()))
+        let consumed = bytes.len().saturating_sub(rest.len());
+        Ok(if self.is_done() { Progress::complete((), consumed) } else { Progress::NeedMore })
     }
 
     /// Whether the reader needs no more bytes: after the SSH_MSG_KEXINIT, an identification string of version 1 or an error.

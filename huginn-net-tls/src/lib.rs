@@ -105,13 +105,13 @@ pub use hello::{
     TrustAnchorId, TrustAnchors, U16List, Version, VersionParseError, extension_type, is_grease,
     transport_parameter_id,
 };
-pub use huginn_net_wire::Parsed;
+pub use huginn_net_wire::{Parsed, Progress};
 pub use limits::MAX_LISTED_PARAMETERS;
 #[cfg(feature = "packets")]
 pub use observer::{HuginnNetTls, TlsFlow, TlsObserver};
 #[cfg(feature = "packets")]
 pub use parser::TlsParser;
-pub use record::{HelloProgress, HelloReader};
+pub use record::HelloReader;
 #[cfg(feature = "packets")]
 pub use settings::TlsParserSettings;
 pub use transport::Transport;

@@ -4,7 +4,7 @@
 //! - [`Cursor`] reads fields with bounds checks;
 //! - [`Reassembler`] orders the chunks of a stream;
 //! - [`Side`] names the two ends of a flow;
-//! - [`Parsed`] states how many bytes a value consumed;
+//! - [`Parsed`] states how many bytes a value consumed, and [`Progress`] whether a reader needs more of them;
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), [`quoted`]
 //!   the start of a text, and [`Quoted`] that of captured bytes; [`Amount`] writes a number with its noun, [`Joined`] a list;
 //! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes, [`IpText`] is the text of an address;
@@ -24,6 +24,7 @@ mod joined;
 mod limits;
 mod named;
 mod parsed;
+mod progress;
 mod proxy_prefix;
 pub mod quic;
 mod quoted;
@@ -42,6 +43,7 @@ pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_d
 pub use ip_text::IpText;
 pub use joined::Joined;
 pub use parsed::Parsed;
+pub use progress::Progress;
 pub use proxy_prefix::{ProxyPrefix, Skipped, after_proxy_prefixes};
 pub use quoted::{Quoted, quoted};
 pub use reassembly::{Reassembler, ReassemblyLimits};

@@ -2,7 +2,8 @@
 
 /// A parsed value, and the number of bytes that it consumed.
 ///
-/// Parsers return `Ok(None)` if they need more bytes, and an error if no further bytes could help.
+/// Parsers of a slice return `Ok(None)` if they need more bytes, readers of pieces [`Progress::NeedMore`](crate::Progress), and
+/// both an error if no further bytes could help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed<T> {
     /// The value.

@@ -131,7 +131,7 @@ pub(crate) fn client_fingerprint(
 ) -> PyResult<String> {
     let mut initials = ClientInitials::new();
     // A damaged datagram hides nothing.
-    let hello = quic.iter().find_map(|datagram| initials.push(datagram).ok().flatten());
+    let hello = quic.iter().find_map(|datagram| initials.push(datagram).ok()?.value());
     let record = |mut recording: Recording, bytes: Option<&[u8]>| {
         recording.push(bytes.unwrap_or_default());
         recording

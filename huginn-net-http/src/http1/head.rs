@@ -4,16 +4,17 @@ use std::borrow::Cow;
 
 use huginn_net_wire::Parsed;
 
+use super::HeadReader;
 use super::fields::{self, range_within};
 use super::first_line::{RequestLine, StatusLine};
-use super::head_buffer::{HeadBuffer, Scan};
 use crate::headers::{Draft, FieldList};
-use crate::limits::MAX_HEAD;
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
-use crate::{HttpError, HttpVersion, Request, Response, Role, p0f};
+use crate::{HttpError, HttpVersion, Request, Response, p0f};
 
 impl Request {
     /// Parses the head of an HTTP/1 request at the start of these bytes. `None` if the end of the head is missing.
+    ///
+    /// Each call reads from the first byte. For bytes that arrive piece by piece, use [`HeadReader`], which reads each once.
     ///
     /// ```
     /// use huginn_net_http::Request;
@@ -29,7 +30,7 @@ impl Request {
     /// # Errors
     /// [`HttpError`] if the bytes are not such a head, or if the head exceeds a limit.
     pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
-        parse(Role::Request, bytes, |head| request(head, true))
+        Ok(HeadReader::request().push(bytes)?.done())
     }
 }
 
@@ -39,31 +40,13 @@ impl Response {
     /// # Errors
     /// [`HttpError`] if the bytes are not such a head, or if the head exceeds a limit.
     pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, HttpError> {
-        parse(Role::Response, bytes, |head| response(head, true))
+        Ok(HeadReader::response().push(bytes)?.done())
     }
-}
-
-fn parse<T>(
-    role: Role,
-    bytes: &[u8],
-    read: impl FnOnce(Lines<'_>) -> Result<T, HttpError>,
-) -> Result<Option<Parsed<T>>, HttpError> {
-    let Scan::Complete { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
-    if head.is_too_long {
-        return Err(HttpError::HeadTooLong { max: MAX_HEAD });
-    }
-    let consumed = match (head.blank_has_cr, bytes.get(taken)) {
-        (true, Some(b'\n')) => taken.saturating_add(1),
-        // An LF may follow.
-        (true, None) => return Ok(None),
-        _ => taken,
-    };
-    Ok(Some(Parsed::new(read(head)?, consumed)))
 }
 
 /// A complete head, as lines.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub struct Lines<'a> {
     /// The lines up to the empty line.
     pub(super) lines: Cow<'a, [u8]>,
     /// The fields, if already parsed.

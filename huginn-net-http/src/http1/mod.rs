@@ -8,6 +8,7 @@ mod fields;
 mod first_line;
 mod head;
 mod head_buffer;
+mod head_reader;
 mod open_line;
 mod pending_requests;
 mod reader;
@@ -19,6 +20,7 @@ pub use counters::Http1Counters;
 #[cfg(feature = "packets")]
 pub(crate) use first_line::begins_head;
 pub(crate) use first_line::is_token;
+pub use head_reader::HeadReader;
 
 #[cfg(feature = "packets")]
 use huginn_net_wire::{ProxyPrefix, Side};

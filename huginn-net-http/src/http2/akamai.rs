@@ -6,10 +6,10 @@
 use std::fmt::{self, Write};
 use std::str::{self, FromStr};
 
-use huginn_net_wire::{Parsed, md5_digits, md5_from_digits};
+use huginn_net_wire::{Parsed, Progress, md5_digits, md5_from_digits};
 use md5::{Digest, Md5};
 
-use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting, StreamPriority, frame};
+use super::{Http2Error, Http2Event, Http2Reader, PseudoHeaders, Setting, StreamPriority};
 use crate::limits::MAX_PRIORITIES;
 
 /// The Akamai fingerprint of a client, up to its first request: `SETTINGS|WINDOW_UPDATE|PRIORITY|pseudo-headers`.
@@ -53,29 +53,100 @@ impl AkamaiHash {
     }
 }
 
+/// Reads the fingerprint of an HTTP/2 client from pieces of any size.
+///
+/// Time is linear in the bytes pushed. Memory is that of an [`Http2Reader`].
+///
+/// ```
+/// use huginn_net_http::http2::AkamaiReader;
+///
+/// // What curl 7.88.1 sends, decrypted.
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/http2/curl.bin"));
+/// let mut reader = AkamaiReader::new();
+/// for piece in bytes.chunks(7) {
+///     if let Some(akamai) = reader.push(piece)?.value() {
+///         assert_eq!(akamai.to_string(), "3:100;4:33554432;2:0|33488897|0|m,p,s,a");
+///         return Ok(());
+///     }
+/// }
+/// panic!("no request");
+/// # #[allow(unreachable_code)]
+/// # Ok::<(), huginn_net_http::http2::Http2Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AkamaiReader {
+    reader: Http2Reader,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Reading,
+    Read,
+    Failed(Http2Error),
+}
+
+impl AkamaiReader {
+    /// Creates a reader from the preface of a client.
+    pub fn new() -> Self {
+        Self { reader: Http2Reader::client(), state: State::Reading }
+    }
+
+    /// Parses the next bytes. Returns the fingerprint once, when the field block of the first request is complete; later bytes
+    /// are not read. The bytes up to the end of that block are consumed.
+    ///
+    /// # Errors
+    /// [`Http2Error`] if the bytes are not HTTP/2. Later calls return the same error.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Progress<Akamai>, Http2Error> {
+        match self.state {
+            State::Reading => {}
+            State::Read => return Ok(Progress::NeedMore),
+            State::Failed(error) => return Err(error),
+        }
+        let (mut found, mut rest) = (None, bytes);
+        while !rest.is_empty() {
+            // A frame at a time, so that nothing after the field block is read.
+            let (piece, after) = rest.split_at_checked(self.reader.next_len()).unwrap_or((rest, &[]));
+            let each = &mut |event| {
+                if let Http2Event::Akamai(akamai) = event {
+                    found = Some(akamai);
+                }
+            };
+            if let Err(error) = self.reader.push(piece, each) {
+                self.state = State::Failed(error);
+                return Err(error);
+            }
+            if let Some(akamai) = found {
+                *self = Self { state: State::Read, ..Self::new() };
+                return Ok(Progress::complete(akamai, bytes.len().saturating_sub(after.len())));
+            }
+            rest = after;
+        }
+        Ok(Progress::NeedMore)
+    }
+
+    /// Heap memory in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        self.reader.buffered_bytes()
+    }
+}
+
+impl Default for AkamaiReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Akamai {
     /// Computes the fingerprint from the first bytes of a client. `None` if the field block of the first request is
     /// incomplete. The frames up to the end of that block are consumed.
     ///
+    /// Each call reads from the first byte. For bytes that arrive piece by piece, use [`AkamaiReader`], which reads each once.
+    ///
     /// # Errors
     /// [`Http2Error`] if the bytes are not HTTP/2.
     pub fn from_client_bytes(bytes: &[u8]) -> Result<Option<Parsed<Self>>, Http2Error> {
-        let mut found = None;
-        let mut reader = Http2Reader::client();
-        let (mut rest, mut len) = (bytes, PREFACE.len());
-        while !rest.is_empty() {
-            let (piece, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
-            reader.push(piece, &mut |event| {
-                if let Http2Event::Akamai(akamai) = event {
-                    found = Some(akamai);
-                }
-            })?;
-            if let Some(akamai) = found {
-                return Ok(Some(Parsed::new(akamai, bytes.len().saturating_sub(behind.len()))));
-            }
-            (rest, len) = (behind, frame::len(behind));
-        }
-        Ok(None)
+        Ok(AkamaiReader::new().push(bytes)?.done())
     }
 
     /// The settings in their order.

@@ -55,12 +55,6 @@ impl FrameHeader {
     }
 }
 
-/// The length of the frame at the start of these bytes, or of the available part of its header.
-pub(super) fn len(bytes: &[u8]) -> usize {
-    let header = bytes.first_chunk().map(|header| FrameHeader::parse(*header));
-    header.map_or(bytes.len(), |header| HEADER_LEN.saturating_add(header.len))
-}
-
 /// Whether these bytes begin as a server does: with a SETTINGS frame (RFC 9113, section 3.4). An empty one is nine bytes that other
 /// protocols send, too, unless the acknowledgement of the client's SETTINGS follows.
 #[cfg(feature = "packets")]
@@ -156,6 +150,15 @@ impl FrameReader {
     #[cfg(feature = "packets")]
     pub(super) const fn is_skipping(&self) -> bool {
         matches!(self.state, State::Skip { .. })
+    }
+
+    /// Number of bytes to the end of the current frame, or of its header.
+    pub(super) fn next_len(&self) -> usize {
+        match &self.state {
+            State::Header { len, .. } => HEADER_LEN.saturating_sub(*len),
+            State::Payload { header, bytes } => header.len.saturating_sub(bytes.len()),
+            State::Skip { left } => *left,
+        }
     }
 
     /// Skips missing bytes. Returns false unless all of them belong to a skipped payload.

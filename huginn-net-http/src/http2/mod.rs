@@ -28,7 +28,7 @@ mod pseudo_header;
 mod reader;
 mod settings;
 
-pub use akamai::{Akamai, AkamaiHash, AkamaiHashParseError};
+pub use akamai::{Akamai, AkamaiHash, AkamaiHashParseError, AkamaiReader};
 pub use error::Http2Error;
 #[cfg(feature = "packets")]
 pub(crate) use frame::begins_with_settings;

@@ -125,6 +125,11 @@ impl Http2Reader {
         self.frames.is_skipping()
     }
 
+    /// Number of bytes to the end of the preface, of the current frame, or of its header.
+    pub(super) fn next_len(&self) -> usize {
+        if self.preface.is_empty() { self.frames.next_len() } else { self.preface.len() }
+    }
+
     fn read(&mut self, bytes: &[u8], found: &mut impl FnMut(Http2Event)) -> Result<(), Http2Error> {
         let (preface, frames) = bytes.split_at_checked(self.preface.len()).unwrap_or((bytes, &[]));
         self.preface = self.preface.strip_prefix(preface).ok_or(Http2Error::NotHttp2)?;

@@ -3,6 +3,8 @@
 mod http;
 mod tls;
 
+use huginn_net_wire::Progress;
+
 use crate::MAX_RECORDED_BYTES;
 
 /// A bounded copy of the first bytes of a client, up to the end of its ClientHello or of its first HTTP request head.
@@ -88,8 +90,9 @@ impl Recording {
         self
     }
 
-    /// Records the next bytes of the client. Returns how many belong to the recording; all others follow its end.
-    pub fn push(&mut self, mut bytes: &[u8]) -> usize {
+    /// Records the next bytes of the client. Done when the recording ends, with the reason and the number of these bytes that
+    /// belong to it; all others follow its end.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Progress<RecordingStatus> {
         let before = self.bytes.len();
         while self.status == RecordingStatus::Incomplete {
             let until = match self.find_end() {
@@ -117,7 +120,11 @@ impl Recording {
             bytes = rest;
         }
         // A search that reads ahead may have appended bytes behind the end, which is never before the earlier bytes.
-        self.bytes.len().saturating_sub(before)
+        let consumed = self.bytes.len().saturating_sub(before);
+        match self.status {
+            RecordingStatus::Incomplete => Progress::NeedMore,
+            status => Progress::complete(status, consumed),
+        }
     }
 
     /// The progress.

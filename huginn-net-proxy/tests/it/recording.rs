@@ -13,7 +13,7 @@ use crate::{HELLO, HTTP1, HTTP2, in_tls_records, padded_hello};
 
 /// Records bytes in pieces of `step`. Returns the recording, and the bytes that it took.
 fn recorded(mut recording: Recording, bytes: &[u8], step: usize) -> (Recording, usize) {
-    let taken = bytes.chunks(step).map(|piece| recording.push(piece)).sum();
+    let taken = bytes.chunks(step).map(|piece| recording.push(piece).consumed_of(piece.len())).sum();
     (recording, taken)
 }
 
@@ -109,7 +109,7 @@ fn other_protocols_are_not_recorded() {
         let (mut recording, _) = recorded(recording, bytes, 1);
         assert_eq!(recording.status(), RecordingStatus::Unrecognized, "{bytes:02x?}");
         assert_eq!(recording.complete(), None);
-        assert_eq!(recording.push(HELLO), 0);
+        assert_eq!(recording.push(HELLO).consumed_of(HELLO.len()), 0);
     }
 }
 

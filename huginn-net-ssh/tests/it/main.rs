@@ -2,4 +2,7 @@
 
 #[cfg(feature = "packets")]
 mod observer;
+#[path = "../../../captures/tools/parser_tests.rs"]
+mod parser_tests;
+mod parsers;
 mod reader;

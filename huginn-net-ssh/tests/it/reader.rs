@@ -9,7 +9,7 @@
 
 use huginn_net_ssh::{
     BinaryPacket, Identification, KexInit, MAX_LINE_LEN, MAX_PACKET_LEN, MAX_PACKETS_BEFORE_KEX_INIT, Parsed,
-    SshError, SshMessage, SshReader, message,
+    Progress, SshError, SshMessage, SshReader, message,
 };
 use proptest::prelude::*;
 
@@ -139,14 +139,17 @@ fn reads_all_of_real_streams() {
 fn stops_consuming_after_kex_init() {
     let bytes = [STREAMS[0], b"encrypted"].concat();
     let mut reader = SshReader::new();
-    assert_eq!(reader.push(&bytes, &mut |_| {}), Ok(STREAMS[0].len()));
-    assert_eq!(reader.push(b"more", &mut |_| {}), Ok(0));
+    assert_eq!(reader.push(&bytes, &mut |_| {}), Ok(Progress::complete((), STREAMS[0].len())));
+    assert_eq!(reader.push(b"more", &mut |_| {}), Ok(Progress::complete((), 0)));
 }
 
 #[test]
 fn version_1_has_no_kex_init() {
     let mut reader = SshReader::new();
-    assert_eq!(reader.push(b"SSH-1.5-OpenSSH_6.2\n\0\0\x01\x0b", &mut |_| {}), Ok(20));
+    assert_eq!(
+        reader.push(b"SSH-1.5-OpenSSH_6.2\n\0\0\x01\x0b", &mut |_| {}),
+        Ok(Progress::complete((), 20))
+    );
     assert!(reader.is_done());
 }
 

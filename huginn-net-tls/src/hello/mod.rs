@@ -29,7 +29,7 @@ use crate::{TlsError, Transport};
 
 /// A ClientHello or ServerHello.
 #[derive(Clone, Debug)]
-pub(crate) enum Hello<'a> {
+pub enum Hello<'a> {
     Client(ClientHello<'a>),
     Server(ServerHello<'a>),
 }

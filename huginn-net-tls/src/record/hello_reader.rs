@@ -1,25 +1,29 @@
-//! Reads the ClientHello at the start of a TLS stream.
+//! Reads the hello at the start of a TLS stream.
 
-use huginn_net_wire::Parsed;
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::mem;
+
+use huginn_net_wire::{Parsed, Progress};
 
 use super::sslv2;
 use crate::hello::{ClientHello, Hello, ServerHello, handshake};
-use crate::record::{self, HEADER_LEN, Item, Probe, RecordReader};
+use crate::record::{self, CHANGE_CIPHER_SPEC, HEADER_LEN, Item, Probe, RecordReader};
 use crate::{TlsError, Transport};
 
-/// Reads the ClientHello at the start of a TLS stream from pieces of any size: one or more records, of which the first
-/// may be an SSL 2.0 record.
+/// Reads the hello at the start of a TLS stream from pieces of any size: one or more records, of which the first of a client may
+/// be an SSL 2.0 record.
 ///
 /// Time is linear in the bytes pushed. Only an incomplete message is buffered, at most 131,680 bytes.
 ///
 /// ```
-/// use huginn_net_tls::{HelloProgress, HelloReader};
+/// use huginn_net_tls::HelloReader;
 ///
 /// // Sent by curl with OpenSSL, as it may arrive from a socket.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
-/// let mut reader = HelloReader::new();
+/// let mut reader = HelloReader::client();
 /// for read in bytes.chunks(100) {
-///     if let HelloProgress::Complete(hello) = reader.push(read)? {
+///     if let Some(hello) = reader.push(read)?.value() {
 ///         assert_eq!(hello.ja4().to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
 ///         return Ok(());
 ///     }
@@ -28,31 +32,15 @@ use crate::{TlsError, Transport};
 /// # #[allow(unreachable_code)]
 /// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
-#[derive(Debug, Default)]
-pub struct HelloReader {
+#[derive(Debug)]
+pub struct HelloReader<T> {
     state: State,
+    /// Whether a ChangeCipherSpec may precede the hello.
+    follows_retry: bool,
     walk: RecordWalk,
-}
-
-/// Result of [`HelloReader::push`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HelloProgress {
-    /// The hello needs more bytes.
-    Incomplete,
-    /// The hello, which is now complete.
-    Complete(ClientHello<'static>),
-    /// An earlier call returned the hello. These bytes were not read.
-    Returned,
-}
-
-impl HelloProgress {
-    /// The hello, if this call completed it.
-    pub fn hello(self) -> Option<ClientHello<'static>> {
-        match self {
-            Self::Complete(hello) => Some(hello),
-            Self::Incomplete | Self::Returned => None,
-        }
-    }
+    /// Bytes pushed since the end of the last hello.
+    pushed: usize,
+    hello: PhantomData<T>,
 }
 
 #[derive(Debug)]
@@ -64,63 +52,177 @@ enum State {
     Failed(TlsError),
 }
 
-impl Default for State {
-    fn default() -> Self {
-        Self::Start(Vec::new())
+/// A hello that a [`HelloReader`] reads: [`ClientHello`] or [`ServerHello`].
+pub trait FromRecords: Sized {
+    /// Detects the start of a stream; `None` if more bytes are needed.
+    #[doc(hidden)]
+    fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>>;
+
+    /// Takes a hello of the right side.
+    #[doc(hidden)]
+    fn from_hello(hello: Hello<'_>) -> Result<Self, TlsError>;
+
+    /// Parses the hello of a complete SSL 2.0 record.
+    #[doc(hidden)]
+    fn from_sslv2(record: &[u8]) -> Result<Parsed<Self>, TlsError>;
+
+    /// The length of the message.
+    #[doc(hidden)]
+    fn message_len(&self) -> usize;
+}
+
+impl FromRecords for ClientHello<'static> {
+    fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
+        match (record::handshake_header(bytes), sslv2::probe(bytes)) {
+            (Probe::Yes, _) => Some(Ok(Beginning::Record)),
+            (_, Probe::Yes) => {
+                sslv2::record_len(bytes).filter(|len| bytes.len() >= *len).map(|_| Ok(Beginning::Sslv2))
+            }
+            (Probe::No, Probe::No) => Some(Err(not_record(bytes))),
+            (Probe::Unsure, _) | (_, Probe::Unsure) => None,
+        }
+    }
+
+    fn from_hello(hello: Hello<'_>) -> Result<Self, TlsError> {
+        match hello {
+            Hello::Client(hello) => Ok(hello.into_owned()),
+            Hello::Server(_) => Err(TlsError::NotHello(handshake::SERVER_HELLO)),
+        }
+    }
+
+    fn from_sslv2(record: &[u8]) -> Result<Parsed<Self>, TlsError> {
+        hello_of_sslv2(record)
+    }
+
+    fn message_len(&self) -> usize {
+        self.message().len()
     }
 }
 
-impl HelloReader {
-    /// Creates a reader for the first byte of a stream.
-    pub fn new() -> Self {
-        Self::default()
+impl FromRecords for ServerHello<'static> {
+    fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
+        match record::handshake_header(bytes) {
+            Probe::Yes => Some(Ok(Beginning::Record)),
+            Probe::No => Some(Err(not_record(bytes))),
+            Probe::Unsure => None,
+        }
     }
 
-    /// Parses the next bytes of the stream. Returns the hello once, when it is complete.
+    fn from_hello(hello: Hello<'_>) -> Result<Self, TlsError> {
+        match hello {
+            Hello::Server(hello) => Ok(hello.into_owned()),
+            Hello::Client(_) => Err(TlsError::NotHello(handshake::CLIENT_HELLO)),
+        }
+    }
+
+    fn from_sslv2(record: &[u8]) -> Result<Parsed<Self>, TlsError> {
+        Err(not_record(record))
+    }
+
+    fn message_len(&self) -> usize {
+        self.message().len()
+    }
+}
+
+impl HelloReader<ClientHello<'static>> {
+    /// Creates a reader for the first byte of a client.
+    pub fn client() -> Self {
+        Self::new(false)
+    }
+}
+
+impl HelloReader<ServerHello<'static>> {
+    /// Creates a reader for the first byte of a server.
+    pub fn server() -> Self {
+        Self::new(false)
+    }
+}
+
+impl<T: FromRecords> HelloReader<T> {
+    fn new(follows_retry: bool) -> Self {
+        let (state, walk) = (State::Start(Vec::new()), RecordWalk::default());
+        Self { state, follows_retry, walk, pushed: 0, hello: PhantomData }
+    }
+
+    /// Begins with the second hello, which follows a HelloRetryRequest and perhaps a ChangeCipherSpec (RFC 8446, section
+    /// 4.1.4). Continue with the bytes that the last call of [`push`](Self::push) did not consume.
+    pub fn next_hello(&mut self) {
+        *self = Self::new(true);
+    }
+
+    /// Parses the next bytes of the stream. Returns the hello once, when it is complete; later bytes are not read before
+    /// [`next_hello`](Self::next_hello).
     ///
     /// # Errors
     /// [`TlsError`] if the bytes are not handshake records or contain another message. Later calls return the same
     /// error.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<HelloProgress, TlsError> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Progress<T>, TlsError> {
+        let before = self.pushed;
+        self.pushed = before.saturating_add(bytes.len());
         let outcome = match &mut self.state {
             State::Start(buffered) => {
-                buffered.extend_from_slice(bytes);
-                match begins_with(buffered) {
-                    None => Ok(None),
-                    Some(Err(error)) => Err(error),
-                    Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(buffered).map(|hello| {
-                        self.walk.offset = hello.consumed;
-                        Some(hello.value)
-                    }),
-                    Some(Ok(Beginning::Record)) => {
-                        let buffered = std::mem::take(buffered);
-                        let mut reader = RecordReader::handshake_only();
-                        let outcome = read(&mut reader, &buffered);
-                        self.state = State::Records(reader);
-                        self.walk.follow(&buffered, &outcome);
-                        outcome
-                    }
-                }
+                let buffered = mem::take(buffered);
+                self.start(if buffered.is_empty() {
+                    Cow::Borrowed(bytes)
+                } else {
+                    [buffered, bytes.to_vec()].concat().into()
+                })
             }
-            State::Records(reader) => {
-                let outcome = read(reader, bytes);
-                self.walk.follow(bytes, &outcome);
-                outcome
-            }
-            State::Found => return Ok(HelloProgress::Returned),
+            State::Records(_) => self.read_records(bytes),
+            State::Found => return Ok(Progress::NeedMore),
             State::Failed(error) => return Err(*error),
         };
-        match &outcome {
-            Ok(Some(_)) => self.state = State::Found,
-            Ok(None) => {}
-            Err(error) => self.state = State::Failed(*error),
+        match outcome {
+            Ok(None) => Ok(Progress::NeedMore),
+            Ok(Some(hello)) => {
+                self.state = State::Found;
+                Ok(Progress::complete(hello, self.walk.offset.saturating_sub(before)))
+            }
+            Err(error) => {
+                self.state = State::Failed(error);
+                Err(error)
+            }
         }
-        Ok(outcome?.map_or(HelloProgress::Incomplete, HelloProgress::Complete))
     }
 
-    /// The bytes of the stream up to the end of the hello, after [`push`](Self::push) returned it.
-    pub fn consumed(&self) -> Option<usize> {
-        matches!(self.state, State::Found).then_some(self.walk.offset)
+    /// Reads the first bytes of the stream, all of which are given.
+    fn start(&mut self, bytes: Cow<'_, [u8]>) -> Result<Option<T>, TlsError> {
+        let start = if self.follows_retry { change_cipher_spec_len(&bytes)? } else { Some(0) };
+        let beginning = start.and_then(|start| T::begins_with(bytes.get(start..).unwrap_or_default()));
+        let (Some(start), Some(beginning)) = (start, beginning.transpose()?) else {
+            self.state = State::Start(bytes.into_owned());
+            return Ok(None);
+        };
+        self.walk.offset = start;
+        let bytes = bytes.get(start..).unwrap_or_default();
+        match beginning {
+            Beginning::Sslv2 => {
+                let Parsed { value, consumed } = T::from_sslv2(bytes)?;
+                self.walk.offset = start.saturating_add(consumed);
+                Ok(Some(value))
+            }
+            Beginning::Record => {
+                self.state = State::Records(RecordReader::handshake_only());
+                self.read_records(bytes)
+            }
+        }
+    }
+
+    fn read_records(&mut self, bytes: &[u8]) -> Result<Option<T>, TlsError> {
+        let State::Records(reader) = &mut self.state else { return Ok(None) };
+        let hello = read::<T>(reader, bytes)?;
+        self.walk.advance(bytes, hello.as_ref().map_or(usize::MAX, T::message_len));
+        Ok(hello)
+    }
+}
+
+/// Length of a ChangeCipherSpec record (RFC 8446, section D.4) at the start of these bytes; `None` if more bytes are needed.
+fn change_cipher_spec_len(bytes: &[u8]) -> Result<Option<usize>, TlsError> {
+    match bytes {
+        [CHANGE_CIPHER_SPEC, 3, _, 0, 1, 1, ..] => Ok(Some(HEADER_LEN.saturating_add(1))),
+        [CHANGE_CIPHER_SPEC, ..] if bytes.len() <= HEADER_LEN => Ok(None),
+        [CHANGE_CIPHER_SPEC, ..] => Err(not_record(bytes)),
+        _ => Ok(Some(0)),
     }
 }
 
@@ -139,15 +241,6 @@ struct RecordWalk {
 }
 
 impl RecordWalk {
-    /// Advances over these bytes, at most to the end of the hello found in them.
-    fn follow(&mut self, bytes: &[u8], outcome: &Result<Option<ClientHello<'_>>, TlsError>) {
-        match outcome {
-            Ok(Some(hello)) => self.advance(bytes, hello.message().len()),
-            Ok(None) => self.advance(bytes, usize::MAX),
-            Err(_) => {}
-        }
-    }
-
     /// Advances over these bytes, at most until `wanted` fragment bytes.
     fn advance(&mut self, mut bytes: &[u8], wanted: usize) {
         loop {
@@ -184,8 +277,8 @@ impl<'a> ClientHello<'a> {
     /// Parses the ClientHello at the start of a TLS stream: one or more records, of which the first may be an SSL 2.0
     /// record. The bytes up to the end of the message are consumed.
     ///
-    /// `None` if more bytes are needed. Each call starts again and copies a message in several records; for bytes that
-    /// arrive piece by piece, use [`HelloReader`].
+    /// `None` if more bytes are needed. Each call reads from the first byte, and copies a message in several records. For bytes
+    /// that arrive piece by piece, use [`HelloReader::client`], which reads each once.
     ///
     /// ```
     /// use huginn_net_tls::ClientHello;
@@ -203,7 +296,7 @@ impl<'a> ClientHello<'a> {
     /// # Errors
     /// [`TlsError`] if the bytes are not handshake records or contain another message.
     pub fn from_records(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, TlsError> {
-        match begins_with(bytes) {
+        match ClientHello::<'static>::begins_with(bytes) {
             None => Ok(None),
             Some(Err(error)) => Err(error),
             Some(Ok(Beginning::Sslv2)) => hello_of_sslv2(bytes).map(Some),
@@ -213,7 +306,7 @@ impl<'a> ClientHello<'a> {
                     let hello = Self::parse_message(fragment, Transport::Tcp)?;
                     return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
                 }
-                let hello = read(&mut RecordReader::handshake_only(), bytes)?;
+                let hello = read::<ClientHello<'static>>(&mut RecordReader::handshake_only(), bytes)?;
                 Ok(hello.map(|hello| {
                     let consumed = end_of_message(bytes, hello.message().len());
                     Parsed::new(hello, consumed)
@@ -227,7 +320,8 @@ impl<'a> ServerHello<'a> {
     /// Parses the ServerHello at the start of the stream of a server: one or more records. The bytes up to the end of the
     /// message are consumed, and messages after it are ignored.
     ///
-    /// `None` if more bytes are needed. Each call starts again and copies a message in several records.
+    /// `None` if more bytes are needed. Each call reads from the first byte, and copies a message in several records. For bytes
+    /// that arrive piece by piece, use [`HelloReader::server`], which reads each once.
     ///
     /// ```
     /// use huginn_net_tls::{ServerHello, Version};
@@ -246,20 +340,15 @@ impl<'a> ServerHello<'a> {
     /// # Errors
     /// [`TlsError`] if the bytes are not handshake records or contain another message first.
     pub fn from_records(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, TlsError> {
-        match record::handshake_header(bytes) {
-            Probe::Unsure => return Ok(None),
-            Probe::No => return Err(not_record(bytes)),
-            Probe::Yes => {}
+        if ServerHello::<'static>::begins_with(bytes).transpose()?.is_none() {
+            return Ok(None);
         }
         let fragment = record::first_fragment(bytes);
         if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
             let hello = Self::parse_message(fragment, Transport::Tcp)?;
             return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
         }
-        let hello = first_hello(&mut RecordReader::handshake_only(), bytes, |hello| match hello {
-            Hello::Server(hello) => Ok(hello.into_owned()),
-            Hello::Client(_) => Err(TlsError::NotHello(handshake::CLIENT_HELLO)),
-        })?;
+        let hello = read::<ServerHello<'static>>(&mut RecordReader::handshake_only(), bytes)?;
         Ok(hello.map(|hello| {
             let consumed = end_of_message(bytes, hello.message().len());
             Parsed::new(hello, consumed)
@@ -275,30 +364,15 @@ fn end_of_message(bytes: &[u8], len: usize) -> usize {
 }
 
 /// The start of a stream.
-enum Beginning {
+pub enum Beginning {
     /// The header of a handshake record.
     Record,
     /// A complete SSL 2.0 record.
     Sslv2,
 }
 
-/// Detects the start of a stream; `None` if more bytes are needed.
-fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
-    match (record::handshake_header(bytes), sslv2::probe(bytes)) {
-        (Probe::Yes, _) => Some(Ok(Beginning::Record)),
-        (_, Probe::Yes) => {
-            sslv2::record_len(bytes).filter(|len| bytes.len() >= *len).map(|_| Ok(Beginning::Sslv2))
-        }
-        (Probe::No, Probe::No) => Some(Err(not_record(bytes))),
-        (Probe::Unsure, _) | (_, Probe::Unsure) => None,
-    }
-}
-
-fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, TlsError> {
-    first_hello(reader, bytes, |hello| match hello {
-        Hello::Client(hello) => Ok(hello.into_owned()),
-        Hello::Server(_) => Err(TlsError::NotHello(handshake::SERVER_HELLO)),
-    })
+fn read<T: FromRecords>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<T>, TlsError> {
+    first_hello(reader, bytes, T::from_hello)
 }
 
 /// Reads records up to the first hello.
@@ -349,11 +423,20 @@ mod tests {
 
     /// The results of a reader for these bytes in pieces of `step`.
     fn pushed(bytes: &[u8], step: usize) -> Result<Option<Parsed<ClientHello<'static>>>, TlsError> {
-        let mut reader = HelloReader::new();
-        let push = |read| reader.push(read).map(HelloProgress::hello).transpose();
-        let hello = bytes.chunks(step).find_map(push).transpose()?;
-        assert_eq!(hello.is_some(), reader.consumed().is_some());
-        Ok(hello.zip(reader.consumed()).map(|(hello, consumed)| Parsed::new(hello, consumed)))
+        pushed_to(HelloReader::client(), bytes, step)
+    }
+
+    fn pushed_to<T: FromRecords>(
+        mut reader: HelloReader<T>,
+        bytes: &[u8],
+        step: usize,
+    ) -> Result<Option<Parsed<T>>, TlsError> {
+        for (index, piece) in bytes.chunks(step).enumerate() {
+            if let Some(parsed) = reader.push(piece)?.done() {
+                return Ok(Some(Parsed::new(parsed.value, index * step + parsed.consumed)));
+            }
+        }
+        Ok(None)
     }
 
     /// The same result without the bytes of an invalid record, which depend on the pieces.
@@ -410,14 +493,42 @@ mod tests {
 
     #[test]
     fn ends_after_hello_and_repeats_error() {
-        let (mut reader, mut other) = (HelloReader::new(), HelloReader::new());
+        let (mut reader, mut other) = (HelloReader::client(), HelloReader::client());
         let bytes = record();
         let (first, rest) = bytes.split_at(20);
-        assert_eq!(reader.push(first), Ok(HelloProgress::Incomplete));
-        assert!(matches!(reader.push(rest), Ok(HelloProgress::Complete(_))));
-        assert_eq!(reader.push(&bytes), Ok(HelloProgress::Returned));
+        assert_eq!(reader.push(first), Ok(Progress::NeedMore));
+        let more = [rest, b"rest"].concat();
+        assert_eq!(reader.push(&more).unwrap().done().unwrap().consumed, rest.len());
+        assert_eq!(reader.push(&bytes), Ok(Progress::NeedMore));
         let error = other.push(b"HTTP/1.1").unwrap_err();
         assert_eq!(other.push(&record()), Err(error));
+    }
+
+    #[test]
+    fn second_hello_follows_retry_request() {
+        let bytes = record();
+        for change_cipher_spec in [&[20, 3, 3, 0, 1, 1][..], &[]] {
+            let stream = [&bytes, change_cipher_spec, &bytes, b"rest"].concat();
+            for step in 1..stream.len() {
+                let (mut reader, mut ends, mut position) = (HelloReader::client(), Vec::new(), 0);
+                while position < stream.len() && ends.len() < 2 {
+                    let end = (position + step).min(stream.len());
+                    match reader.push(&stream[position..end]).unwrap() {
+                        Progress::NeedMore => position = end,
+                        Progress::Done(parsed) => {
+                            position += parsed.consumed;
+                            ends.push(position);
+                            reader.next_hello();
+                        }
+                    }
+                }
+                assert_eq!(ends, [bytes.len(), stream.len() - 4], "in pieces of {step}");
+            }
+        }
+        let mut reader = HelloReader::client();
+        reader.next_hello();
+        assert_eq!(reader.push(&[20, 3, 3, 0]), Ok(Progress::NeedMore));
+        assert!(matches!(reader.push(&[1, 2]), Err(TlsError::NotRecord { .. })));
     }
 
     #[test]
@@ -433,6 +544,7 @@ mod tests {
             let more = [&bytes[..], &[HANDSHAKE, 3, 3, 0, 1, 11]].concat();
             let parsed = ServerHello::from_records(&more).unwrap().unwrap();
             assert_eq!((&parsed.value, parsed.consumed), (&expected, bytes.len()), "in records of {step}");
+            assert_eq!(pushed_to(HelloReader::server(), &more, 7), Ok(Some(parsed)));
             for len in 0..bytes.len() {
                 assert_eq!(ServerHello::from_records(&bytes[..len]), Ok(None), "{len} bytes");
             }

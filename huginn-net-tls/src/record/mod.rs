@@ -7,7 +7,7 @@ pub(crate) mod hello_search;
 mod probe;
 mod sslv2;
 
-pub use self::hello_reader::{HelloProgress, HelloReader};
+pub use self::hello_reader::HelloReader;
 #[cfg(feature = "packets")]
 pub(crate) use self::probe::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
 

@@ -9,6 +9,9 @@ mod captures;
 mod client_family;
 mod client_hello;
 mod ja4_vectors;
+#[path = "../../../captures/tools/parser_tests.rs"]
+mod parser_tests;
+mod parsers;
 mod quic_vectors;
 #[cfg(feature = "packets")]
 mod streams;

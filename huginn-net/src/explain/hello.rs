@@ -75,7 +75,7 @@ fn server(message: &[u8]) -> Result<Hello, FingerprintError> {
 }
 
 fn records(bytes: &[u8]) -> Result<Hello, FingerprintError> {
-    HelloReader::new().push(bytes)?.hello().map(Hello::Client).ok_or(FingerprintError::IncompleteHello)
+    HelloReader::client().push(bytes)?.value().map(Hello::Client).ok_or(FingerprintError::IncompleteHello)
 }
 
 fn describe_client(

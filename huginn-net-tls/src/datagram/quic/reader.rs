@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use huginn_net_wire::Side;
+use huginn_net_wire::{Progress, Side};
 
 use super::connection::{Connection, Found, Scratch};
 use super::packet::{Initial, Packet, Packets};
@@ -31,11 +31,11 @@ use crate::{ClientHello, TlsError, Transport};
 ///     "/hellos/rfc9001-a2-client-initial.bin"
 /// ));
 /// let mut initials = ClientInitials::new();
-/// if let Some(hello) = initials.push(datagram)? {
+/// if let Some(hello) = initials.push(datagram)?.value() {
 ///     assert_eq!(hello.server_name(), Some(&b"example.com"[..]));
 ///     assert_eq!(hello.alpn().next(), Some(&b"alpn"[..]));
 /// }
-/// # assert!(ClientInitials::new().push(datagram)?.is_some());
+/// # assert!(!ClientInitials::new().push(datagram)?.needs_more());
 /// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl ClientInitials {
         Self::default()
     }
 
-    /// Parses the next datagram (the UDP payload). Returns the ClientHello when it is complete; later a second one, if the
+    /// Parses the next datagram (the UDP payload), all of which is consumed. Returns the ClientHello when it is complete; later a second one, if the
     /// server requested it.
     ///
     /// If a datagram completes two hellos, the next call returns the second one, even for an empty datagram.
@@ -65,15 +65,15 @@ impl ClientInitials {
     /// # Errors
     /// [`TlsError`] if a packet of the datagram is invalid, or a hello is malformed. Later datagrams may succeed
     /// unless the reader [has given up](Self::has_given_up).
-    pub fn push(&mut self, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
+    pub fn push(&mut self, datagram: &[u8]) -> Result<Progress<ClientHello<'static>>, TlsError> {
         let outcome = if self.has_given_up() || datagram.len() < MIN_CLIENT_DATAGRAM_LEN {
             Ok(())
         } else {
             self.read(datagram)
         };
         match self.hellos.pop_front() {
-            Some(hello) => hello.map(Some),
-            None => outcome.map(|()| None),
+            Some(hello) => Ok(Progress::complete(hello?, datagram.len())),
+            None => outcome.map(|()| Progress::NeedMore),
         }
     }
 

@@ -13,7 +13,7 @@ use super::connection::{Peers, Scratch};
 use super::flow::{QuicFlow, QuicPart};
 use super::{ClientInitials, QuicCounters, likely_sender, looks_like_initial};
 use crate::quic_peers::QuicClose;
-use crate::{ClientHello, TlsError};
+use crate::{ClientHello, Progress, TlsError};
 
 /// A flow and its hellos.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl Run {
 fn read(initials: &mut ClientInitials, datagram: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
     let mut padded = datagram.to_vec();
     padded.resize(datagram.len().max(1200), 0);
-    initials.push(&padded)
+    initials.push(&padded).map(Progress::value)
 }
 
 /// Builds a hello of this type with a body of `len` bytes: valid mandatory fields, then arbitrary bytes.

@@ -170,7 +170,7 @@ fn decrypts_packets_of_both_sides() {
 #[test]
 fn reads_hello_of_rfc_packets() {
     for vectors in &VECTORS {
-        let hello = ClientInitials::new().push(&client_packet(vectors.version)).unwrap().unwrap();
+        let hello = ClientInitials::new().push(&client_packet(vectors.version)).unwrap().value().unwrap();
         assert_eq!(hello.server_name(), Some(&b"example.com"[..]));
         assert_eq!(hello.cipher_suites().collect::<Vec<_>>(), [0x1301, 0x1302]);
     }
