@@ -1,11 +1,13 @@
 //! The browser that a User-Agent claims.
 
-use std::{fmt, str};
+use std::str;
+use std::sync::Arc;
 
 use huginn_net_db::{Database, HttpMatch, Software, SoftwareClaim};
 use huginn_net_http::http2::{Akamai, PseudoHeader};
 
 use crate::systems::{may_be, same_stack};
+use crate::{ClaimedBrowser, ConsistencyReason};
 
 /// First version of Chromium with BoringSSL on every system. Earlier ones have NSS or OpenSSL on some.
 const MIN_BORINGSSL_CHROMIUM: u32 = 50;
@@ -17,23 +19,13 @@ const MIN_FETCH_METADATA_VERSIONS: [u32; 3] = [80, 90, 17];
 /// since a version between 94 and 108.
 const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
 
-/// A browser, by the network library that it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Browser {
-    /// Chromium and browsers based on it.
-    Chromium,
-    Firefox,
-    /// Safari, and every browser of iOS.
-    Safari,
-}
-
 /// The browser and the system that a User-Agent claims.
 pub(crate) struct BrowserClaim<'a> {
-    pub(crate) browser: Browser,
+    pub(crate) browser: ClaimedBrowser,
     /// The major version of the browser; `None` if the User-Agent has none.
     pub(crate) version: Option<u32>,
     /// The name of the system in the database.
-    system: Option<&'a str>,
+    system: Option<&'a Arc<str>>,
 }
 
 /// Products in the User-Agent of a browser with Chromium's network library. Programs that embed Chromium add their own
@@ -71,46 +63,55 @@ impl<'a> BrowserClaim<'a> {
         };
         let is_apple = platform.starts_with("Macintosh;") || platform.starts_with("iP");
         let (browser, version) = if platform.starts_with("iP") && only(&SAFARI_PRODUCTS) {
-            (Browser::Safari, version("Version"))
+            (ClaimedBrowser::Safari, version("Version"))
         } else if let Some(version) = version("Chrome").filter(|_| only(&CHROMIUM_PRODUCTS)) {
-            (Browser::Chromium, Some(version))
+            (ClaimedBrowser::Chromium, Some(version))
         } else if let Some(version) = version("Firefox").filter(|_| only(&FIREFOX_PRODUCTS)) {
-            (Browser::Firefox, Some(version))
+            (ClaimedBrowser::Firefox, Some(version))
         } else if is_apple && only(&SAFARI_PRODUCTS) {
-            (Browser::Safari, Some(version("Version")?))
+            (ClaimedBrowser::Safari, Some(version("Version")?))
         } else {
             return None;
         };
-        let system = database.user_agent_system(user_agent).map(|system| &*system.name);
+        let system = database.user_agent_system(user_agent).map(|system| &system.name);
         Some(Self { browser, version, system })
+    }
+
+    /// The claim as the first reason.
+    pub(crate) fn reason(&self) -> ConsistencyReason {
+        ConsistencyReason::Claim {
+            browser: self.browser,
+            version: self.version,
+            system: self.system.map(Arc::clone),
+        }
     }
 
     /// Whether the claimed version sends Sec-Fetch headers over TLS (Fetch Metadata Request Headers, W3C).
     pub(crate) fn sends_fetch_metadata(&self) -> bool {
         let [chromium, firefox, safari] = MIN_FETCH_METADATA_VERSIONS;
         let min = match self.browser {
-            Browser::Chromium => chromium,
-            Browser::Firefox => firefox,
-            Browser::Safari => safari,
+            ClaimedBrowser::Chromium => chromium,
+            ClaimedBrowser::Firefox => firefox,
+            ClaimedBrowser::Safari => safari,
         };
         self.version.is_some_and(|version| version >= min)
     }
 
     /// Whether navigations of the claimed version have Sec-CH-UA over TLS (User-Agent Client Hints, WICG).
     pub(crate) fn sends_client_hints(&self) -> bool {
-        self.browser == Browser::Chromium && self.version >= Some(MIN_CLIENT_HINTS_CHROMIUM)
+        self.browser == ClaimedBrowser::Chromium && self.version >= Some(MIN_CLIENT_HINTS_CHROMIUM)
     }
 
     pub(crate) fn compare_tls(&self, software: &Software) -> Option<bool> {
         let library = software.library.as_deref()?;
         let application = software.application.as_deref();
         match self.browser {
-            Browser::Chromium if self.version < Some(MIN_BORINGSSL_CHROMIUM) => None,
+            ClaimedBrowser::Chromium if self.version < Some(MIN_BORINGSSL_CHROMIUM) => None,
             // Proxies have BoringSSL, too.
-            Browser::Chromium if library == "BoringSSL" && software.candidates.is_empty() => None,
-            Browser::Chromium => Some(library == "BoringSSL" && application.is_none_or(is_chromium)),
-            Browser::Firefox => Some(library == "NSS"),
-            Browser::Safari => Some(library == "Apple"),
+            ClaimedBrowser::Chromium if library == "BoringSSL" && software.candidates.is_empty() => None,
+            ClaimedBrowser::Chromium => Some(library == "BoringSSL" && application.is_none_or(is_chromium)),
+            ClaimedBrowser::Firefox => Some(library == "NSS"),
+            ClaimedBrowser::Safari => Some(library == "Apple"),
         }
     }
 
@@ -127,9 +128,9 @@ impl<'a> BrowserClaim<'a> {
     /// Compares the candidates: a fingerprint that the browser can have agrees.
     pub(crate) fn compare_http2(&self, software: &Software) -> Option<bool> {
         let is_browser = |name: &str| match self.browser {
-            Browser::Chromium => is_chromium(name),
-            Browser::Firefox => name.starts_with("Firefox"),
-            Browser::Safari => name.starts_with("Safari"),
+            ClaimedBrowser::Chromium => is_chromium(name),
+            ClaimedBrowser::Firefox => name.starts_with("Firefox"),
+            ClaimedBrowser::Safari => name.starts_with("Safari"),
         };
         let mut names = software.candidates.iter().map(|name| match name.split_once(" as ") {
             Some((_, imitated)) => imitated,
@@ -143,9 +144,9 @@ impl<'a> BrowserClaim<'a> {
     pub(crate) fn compare_pseudo_headers(&self, akamai: &Akamai) -> Option<bool> {
         use PseudoHeader::{Authority, Method, Path, Scheme};
         let expected = match self.browser {
-            Browser::Chromium => [Method, Authority, Scheme, Path],
-            Browser::Firefox => [Method, Path, Authority, Scheme],
-            Browser::Safari => return None,
+            ClaimedBrowser::Chromium => [Method, Authority, Scheme, Path],
+            ClaimedBrowser::Firefox => [Method, Path, Authority, Scheme],
+            ClaimedBrowser::Safari => return None,
         };
         Some(akamai.pseudo_headers().iter().eq(expected)).filter(|agrees| !agrees)
     }
@@ -158,9 +159,9 @@ impl<'a> BrowserClaim<'a> {
             return None;
         }
         let is_own = match &*label.name {
-            "Firefox" | "Mozilla or Firefox" => self.browser == Browser::Firefox,
-            "Safari" | "CFNetwork" => self.browser == Browser::Safari,
-            name => is_chromium(name) && self.browser == Browser::Chromium,
+            "Firefox" | "Mozilla or Firefox" => self.browser == ClaimedBrowser::Firefox,
+            "Safari" | "CFNetwork" => self.browser == ClaimedBrowser::Safari,
+            name => is_chromium(name) && self.browser == ClaimedBrowser::Chromium,
         };
         (is_own || found.claim == SoftwareClaim::Dishonest).then_some(is_own)
     }
@@ -173,7 +174,7 @@ impl<'a> BrowserClaim<'a> {
     }
 
     pub(crate) fn compare_system(&self, observed: &str) -> Option<bool> {
-        let claimed = self.system?;
+        let claimed: &str = self.system?;
         Some(may_be(claimed, observed) || same_stack(claimed, observed))
     }
 
@@ -182,7 +183,7 @@ impl<'a> BrowserClaim<'a> {
     pub(crate) fn compare_platform(&self, platform: &[u8]) -> Option<bool> {
         let platform = str::from_utf8(platform).ok()?.strip_prefix('"')?.strip_suffix('"')?;
         let (shown, _) = PLATFORMS.iter().find(|(name, _)| *name == platform)?;
-        let system = self.system?;
+        let system: &str = self.system?;
         let (claimed, _) = PLATFORMS.iter().find(|(_, systems)| systems.contains(&system))?;
         let agrees = shown == claimed;
         (agrees || *shown != "Android").then_some(agrees)
@@ -190,7 +191,7 @@ impl<'a> BrowserClaim<'a> {
 
     /// Compares Sec-CH-UA, which only Chromium sends, with its own version among the brands.
     pub(crate) fn compare_brands(&self, brands: &[u8]) -> Option<bool> {
-        if self.browser != Browser::Chromium {
+        if self.browser != ClaimedBrowser::Chromium {
             return Some(false);
         }
         let brands = str::from_utf8(brands).ok()?;
@@ -204,19 +205,6 @@ impl<'a> BrowserClaim<'a> {
 }
 
 /// Writes the claim: `User-Agent says Chromium 131 on Windows`.
-impl fmt::Display for BrowserClaim<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "User-Agent says {:?}", self.browser)?;
-        if let Some(version) = self.version {
-            write!(f, " {version}")?;
-        }
-        match self.system {
-            Some(system) => write!(f, " on {system}"),
-            None => Ok(()),
-        }
-    }
-}
-
 /// Whether the software is Firefox, Chromium or libcurl, which no proxy is made of.
 fn is_no_proxy(software: &Software) -> bool {
     let application = software.application.as_deref();

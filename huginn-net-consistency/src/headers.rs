@@ -2,7 +2,8 @@
 
 use huginn_net_http::{Headers, Request};
 
-use super::claim::{Browser, BrowserClaim};
+use super::ClaimedBrowser;
+use super::claim::BrowserClaim;
 
 /// Headers that proxies, load balancers and content delivery networks add, besides those that p0f knows.
 const PROXY_HEADERS: [&str; 8] = [
@@ -75,9 +76,11 @@ impl<'a> RequestHeaders<'a> {
         let in_order = |names: &[Option<usize>]| names.iter().flatten().is_sorted();
         let is_possible = match claim.browser {
             // Scripts may set Accept and Accept-Language, which then come earlier.
-            Browser::Chromium => [user_agent, accept, fetch].into_iter().all(|at| in_order(&[at, encoding])),
-            Browser::Firefox => in_order(&[user_agent, accept, accept_language, encoding, fetch]),
-            Browser::Safari => true,
+            ClaimedBrowser::Chromium => {
+                [user_agent, accept, fetch].into_iter().all(|at| in_order(&[at, encoding]))
+            }
+            ClaimedBrowser::Firefox => in_order(&[user_agent, accept, accept_language, encoding, fetch]),
+            ClaimedBrowser::Safari => true,
         };
         if !is_possible {
             return Some(false);
@@ -86,10 +89,10 @@ impl<'a> RequestHeaders<'a> {
         let is_chromium = in_order(&[accept, fetch, encoding, accept_language]);
         let is_firefox = in_order(&[accept, accept_language, encoding, fetch]);
         let has_order = match claim.browser {
-            Browser::Chromium => is_chromium,
-            Browser::Firefox => is_firefox,
+            ClaimedBrowser::Chromium => is_chromium,
+            ClaimedBrowser::Firefox => is_firefox,
             // Its order differs between versions.
-            Browser::Safari => !is_chromium && !is_firefox,
+            ClaimedBrowser::Safari => !is_chromium && !is_firefox,
         };
         (is_complete && has_order).then_some(true)
     }

@@ -28,21 +28,24 @@ mod bytes;
 mod claim;
 mod connectivity_check;
 mod headers;
+mod reason;
 mod system_check;
 pub mod systems;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use huginn_net_db::{Database, HttpMatch, Label, Software, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpVersion, Request};
-use huginn_net_wire::{Joined, Quoted};
+use huginn_net_wire::Joined;
 
 pub use bytes::{ClientBytes, ClientBytesError};
-use claim::{Browser, BrowserClaim};
+use claim::BrowserClaim;
 pub use connectivity_check::ConnectivityCheck;
 use headers::RequestHeaders;
+pub use reason::{ClaimedBrowser, ConsistencyReason, MissingHeaders};
 pub use system_check::{SystemCheck, is_refuted};
 
 /// The parsed layers of one connection. Every part is optional.
@@ -76,7 +79,7 @@ pub struct Consistency {
     /// The conclusion.
     pub outcome: Outcome,
     /// The claim and what each layer shows, the claim first.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<ConsistencyReason>,
 }
 
 huginn_net_wire::named! {
@@ -154,49 +157,47 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     }
     let headers = RequestHeaders::new(request);
     let over_tls = layers.tls.is_some();
-    let mut reasons = Reasons(vec![claim.to_string()]);
+    let mut reasons = Reasons(vec![claim.reason()]);
     let hints = [
         request.header("Sec-CH-UA").and_then(|brands| {
-            reasons.compare("Sec-CH-UA says", &Quoted(brands), claim.compare_brands(brands))
+            reasons.compare(claim.compare_brands(brands), || ConsistencyReason::Brands(brands.into()))
         }),
         request.header("Sec-CH-UA-Platform").and_then(|platform| {
             let agrees = claim.compare_platform(platform);
-            reasons.compare("Sec-CH-UA-Platform says", &Quoted(platform), agrees)
+            reasons.compare(agrees, || ConsistencyReason::Platform(platform.into()))
         }),
     ];
     let compared = Compared {
         hints: either(hints),
         tls: layers.tls.and_then(|software| match &software.imitation {
-            Some(imitation) => reasons.compare("TLS imitates", imitation, Some(false)),
-            None => reasons.compare("TLS is", software, claim.compare_tls(software)),
+            Some(imitation) => {
+                reasons.compare(Some(false), || ConsistencyReason::TlsImitates(imitation.clone()))
+            }
+            None => reasons
+                .compare(claim.compare_tls(software), || ConsistencyReason::Tls(Box::new(software.clone()))),
         }),
         tls_imitates: layers.tls.is_some_and(|software| software.imitation.is_some()),
         http2: either([
             layers.http2.and_then(|found| {
-                let agrees = claim.compare_http2(found);
-                match &*found.candidates {
-                    [_, _, ..] if found.application.is_none() => {
-                        reasons.compare("HTTP/2 is one of", &found.candidates.join(", "), agrees)
-                    }
-                    _ => reasons.compare("HTTP/2 is", found, agrees),
-                }
+                reasons
+                    .compare(claim.compare_http2(found), || ConsistencyReason::Http2(Box::new(found.clone())))
             }),
             layers.akamai.and_then(|akamai| {
-                let agrees = claim.compare_pseudo_headers(akamai);
-                reasons.compare("the order of HTTP/2 pseudo-headers is", akamai.pseudo_headers(), agrees)
+                reasons.compare(claim.compare_pseudo_headers(akamai), || {
+                    ConsistencyReason::PseudoHeaders(akamai.pseudo_headers().clone())
+                })
             }),
         ]),
         headers: layers.http1.and_then(|found| {
-            reasons.compare("the headers are those of", &found.label.name, claim.compare_http1(found))
+            reasons.compare(claim.compare_http1(found), || {
+                ConsistencyReason::Headers(Arc::clone(&found.label.name))
+            })
         }),
-        lacks_fetch_metadata: over_tls && reasons.lack("Sec-Fetch", headers.lack_fetch_metadata(&claim)),
-        order: reasons.compare(
-            "the order of the headers is",
-            &"not that of the browser",
-            headers.compare_order(&claim),
-        ),
-        lacks_accept: reasons.lack("Accept, Accept-Language and Accept-Encoding", headers.lack_accept()),
-        is_bare: claim.browser != Browser::Safari && headers.is_bare(),
+        lacks_fetch_metadata: over_tls
+            && reasons.lack(MissingHeaders::SecFetch, headers.lack_fetch_metadata(&claim)),
+        order: reasons.compare(headers.compare_order(&claim), || ConsistencyReason::HeaderOrder),
+        lacks_accept: reasons.lack(MissingHeaders::Accept, headers.lack_accept()),
+        is_bare: claim.browser != ClaimedBrowser::Safari && headers.is_bare(),
         is_exactly_other: layers
             .http1
             .is_some_and(|found| found.is_exact && claim.compare_http1(found) == Some(false)),
@@ -205,14 +206,15 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
             || layers.http2.is_some_and(|software| claim.has_http2_of_other_program(software)),
         lacks_hints: over_tls && headers.lack_client_hints(&claim),
         // No browser speaks HTTP/1.0: proxies do, without a header of their own.
-        system: layers
-            .system
-            .filter(|_| request.version() != HttpVersion::Http10)
-            .and_then(|label| reasons.compare("TCP says", &label.name, claim.compare_system(&label.name))),
+        system: layers.system.filter(|_| request.version() != HttpVersion::Http10).and_then(|label| {
+            reasons.compare(claim.compare_system(&label.name), || {
+                ConsistencyReason::System(Arc::clone(&label.name))
+            })
+        }),
         has_proxy: headers.is_forwarded(),
     };
     if compared.has_proxy {
-        reasons.0.push("a proxy is between client and server".to_owned());
+        reasons.0.push(ConsistencyReason::Proxy);
     }
     Consistency { outcome: compared.outcome(), reasons: reasons.0 }
 }
@@ -234,25 +236,25 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
 /// ```
 pub fn tls_contradicts(user_agent: &[u8], tls: &Software, database: &Database) -> Option<String> {
     let claim = BrowserClaim::parse(user_agent, database)?;
-    claim.has_tls_of_other_program(tls).then(|| format!("{claim}; TLS is {tls}"))
+    claim.has_tls_of_other_program(tls).then(|| format!("{}; TLS is {tls}", claim.reason()))
 }
 
 /// The claim, and the layers that contradict it.
-struct Reasons(Vec<String>);
+struct Reasons(Vec<ConsistencyReason>);
 
 impl Reasons {
     /// Returns `agrees`, and records a contradiction.
-    fn compare(&mut self, title: &str, shown: &impl fmt::Display, agrees: Option<bool>) -> Option<bool> {
+    fn compare(&mut self, agrees: Option<bool>, reason: impl FnOnce() -> ConsistencyReason) -> Option<bool> {
         if agrees == Some(false) {
-            self.0.push(format!("{title} {shown}"));
+            self.0.push(reason());
         }
         agrees
     }
 
     /// Returns `lacks`, and records that headers are missing.
-    fn lack(&mut self, names: &str, lacks: bool) -> bool {
+    fn lack(&mut self, headers: MissingHeaders, lacks: bool) -> bool {
         if lacks {
-            self.0.push(format!("the headers lack {names}"));
+            self.0.push(ConsistencyReason::Missing(headers));
         }
         lacks
     }

@@ -13,7 +13,7 @@ use huginn_net_tls::{
     ClientHello, Ja4Form, Ja4Raw, KeyShare, QuicFingerprint, QuicVersion, Transport, is_grease,
     names as tls_names,
 };
-use huginn_net_wire::Escaped;
+use huginn_net_wire::{Escaped, Joined};
 
 use crate::fingerprint::{
     ClientVerdict, HttpFingerprint, JoinedNames, JoinedReasons, TcpFingerprint, TlsFingerprint,
@@ -180,7 +180,7 @@ fn tls(
 }
 
 fn verdict(found: &Consistency) -> ClientVerdict {
-    let reasons = text(found.reasons.join(JoinedReasons::SEPARATOR)).and_then(JoinedReasons::new);
+    let reasons = text(Joined(&found.reasons, JoinedReasons::SEPARATOR)).and_then(JoinedReasons::new);
     ClientVerdict { outcome: found.outcome, reasons: reasons.unwrap_or_default() }
 }
 

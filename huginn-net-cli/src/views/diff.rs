@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use huginn_net::core::Amount;
-use huginn_net::hosts::{HostProfile, JoinedHosts, TopValues};
+use huginn_net::hosts::{HostProfile, JoinedHosts, Systems, TopValues};
 use huginn_net::http::Role;
 use serde::Serialize;
 
@@ -184,10 +184,10 @@ fn traits(one: &HostProfile, other: &HostProfile) -> (Vec<String>, Vec<String>) 
     let mut both = [Vec::new(), Vec::new()];
     for (host, found) in [one, other].into_iter().zip(&mut both) {
         let verdict = host.verdict();
-        match (verdict.name(), verdict.several.is_empty()) {
-            (_, false) => found.push(format!("several systems: {}", verdict.several.join(", "))),
-            (Some(name), true) => found.push(format!("system: {name}")),
-            (None, true) => {}
+        match verdict.systems() {
+            Systems::Several(names) => found.push(format!("several systems: {}", names.join(", "))),
+            Systems::One(name) => found.push(format!("system: {name}")),
+            Systems::Unknown => {}
         }
     }
     let mut add = |are_complete: bool, values: fn(&HostProfile) -> Vec<String>| {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use huginn_net::alert::AlertKind;
 use huginn_net::db::SoftwareClaim;
-use huginn_net::hosts::{Claim, HostProfile, SoftwareSeen, TimeSpan, TopValues, Verdict};
+use huginn_net::hosts::{Claim, HostProfile, SoftwareSeen, Systems, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
 use huginn_net::{Escaped, Label};
@@ -141,15 +141,13 @@ fn address(host: &HostProfile, separator: &str) -> String {
 
 /// The system of the verdict, or what hides it.
 fn system(host: &HostProfile, verdict: &Verdict) -> String {
-    if !verdict.several.is_empty() {
-        return format!("several: {}", verdict.several.join(", "));
-    }
-    match (verdict.name(), &verdict.behind) {
-        (Some(system), Some(behind)) => format!("{system}, behind {behind}"),
-        (Some(system), None) => system.to_string(),
-        (None, Some(behind)) => format!("unknown, behind {behind}"),
-        (None, None) if host.systems.is_empty() => String::new(),
-        (None, None) => "unknown".to_owned(),
+    match (verdict.systems(), &verdict.behind) {
+        (Systems::Several(names), _) => format!("several: {}", names.join(", ")),
+        (Systems::One(system), Some(behind)) => format!("{system}, behind {behind}"),
+        (Systems::One(system), None) => system.to_string(),
+        (Systems::Unknown, Some(behind)) => format!("unknown, behind {behind}"),
+        (Systems::Unknown, None) if host.systems.is_empty() => String::new(),
+        (Systems::Unknown, None) => "unknown".to_owned(),
     }
 }
 

@@ -126,6 +126,7 @@ static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
 /// let found = ClientDatabase::builtin().match_hello(&hello).expect("a known library");
 /// assert_eq!(found.software.library.as_deref(), Some("OpenSSL"));
 /// assert_eq!(found.kind, MatchKind::Exact);
+/// assert!(found.is_recorded());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]

@@ -108,6 +108,12 @@ impl ClientMatch {
         Self { software: Arc::clone(software), kind, variant: None, nearest: None }
     }
 
+    /// Whether the fingerprint itself is in the database. Otherwise it was computed from one that is, or the software is that of a
+    /// similar one.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.kind, MatchKind::Exact | MatchKind::Stable)
+    }
+
     pub(super) fn with_variant(mut self, variant: HelloVariant) -> Self {
         self.variant = Some(variant).filter(|variant| *variant != HelloVariant::default());
         self

@@ -295,6 +295,7 @@ fn similar_fingerprint_names_library_within_limit() {
     let library = |kinds: &[u16]| database.match_hello(&parse(&hello(&suites, kinds)));
     let near = library(&[0xfa01, 0xfa02, 0xfa03, 0xfa04, 0xfa05]).unwrap();
     assert_eq!((near.kind, near.software.library.as_deref()), (MatchKind::Structural, Some("Lib")));
+    assert!(!near.is_recorded());
     assert_eq!(library(&[0xfa03, 0xfa04, 0xfa05, 0xfa06]), None, "six differences");
     let other_suites = parse(&hello(&[0xfe03], &[0xfa01, 0xfa02, 0xfa03]));
     assert_eq!(database.match_hello(&other_suites), None, "neither list is known");

@@ -90,7 +90,8 @@ fn verdict_is_that_of_consistency() {
         let expected = client.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
         let found = fingerprint(&client).consistency.unwrap();
         assert_eq!(found.outcome, expected.outcome);
-        assert_eq!(found.reasons.iter().collect::<Vec<_>>(), expected.reasons);
+        let reasons: Vec<String> = expected.reasons.iter().map(ToString::to_string).collect();
+        assert_eq!(found.reasons.iter().collect::<Vec<_>>(), reasons);
     }
     let client = ClientBytes { tls: Some(HELLO), http: Some(IMITATION), ..ClientBytes::default() };
     assert_eq!(fingerprint(&client).consistency.unwrap().outcome, Outcome::Imitation);

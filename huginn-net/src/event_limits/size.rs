@@ -218,7 +218,8 @@ fn observation_bytes(observation: &Observation, limit: TextLimit) -> u64 {
             ChangeObservation::Scores { .. } => CONCLUSION as u64,
         },
         Observation::Mismatch(found) => {
-            let reasons = found.reasons.iter().map(|reason| text(reason.as_bytes(), TextLimit::NONE));
+            let reasons =
+                found.reasons.iter().map(|reason| text(reason.to_string().as_bytes(), TextLimit::NONE));
             sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])
         }
         Observation::Conflict(_) => sum([ALERT_FIELDS, 150]),

@@ -69,7 +69,7 @@ pub use self::update_record::HostUpdateRecord;
 pub use crate::addresses::is_public;
 pub use crate::observation::span::TimeSpan;
 pub use crate::observation::verdict::{
-    Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
+    Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Systems, Verdict,
 };
 
 use self::change::{HostHistory, HttpSeen, Score, TcpSeen};

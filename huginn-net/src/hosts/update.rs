@@ -252,7 +252,10 @@ impl RequestFacts {
         let by_settings = software.and_then(|found| found.software.application.clone());
         let imitation = imitation.and_then(|found| {
             let (claim, contradicts) = found.reasons.split_first()?;
-            Some(Box::new(ImitationFinding { claim: claim.clone(), contradicts: contradicts.to_vec() }))
+            Some(Box::new(ImitationFinding {
+                claim: claim.to_string(),
+                contradicts: contradicts.iter().map(ToString::to_string).collect(),
+            }))
         });
         let user_agent = request.user_agent();
         Self {

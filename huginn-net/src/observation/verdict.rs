@@ -196,10 +196,28 @@ pub enum Explanation {
     LoadBalancer,
 }
 
-impl Verdict {
+/// The systems that a [`Verdict`] names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Systems<'a> {
     /// The most likely system: the label of its best handshake if it has one as certain as the verdict, otherwise its bare name.
-    pub fn name(&self) -> Option<SystemName<String>> {
-        let system = self.system.as_deref()?;
+    One(SystemName<String>),
+    /// The names of the systems that share the address, by descending count.
+    Several(&'a [Arc<str>]),
+    /// No evidence names a system.
+    Unknown,
+}
+
+impl Verdict {
+    /// The systems.
+    pub fn systems(&self) -> Systems<'_> {
+        match (self.several.is_empty(), self.system.as_deref()) {
+            (false, _) => Systems::Several(&self.several),
+            (true, Some(system)) => Systems::One(self.name(system)),
+            (true, None) => Systems::Unknown,
+        }
+    }
+
+    fn name(&self, system: &str) -> SystemName<String> {
         let is_as_certain = |grade: Grade| grade.is_firm_tcp() || self.fuzzy && grade.decides();
         let labels = || {
             self.evidence.iter().filter_map(|one| match &one.because {
@@ -212,7 +230,7 @@ impl Verdict {
         // A handshake whose buffer a program set tells no version; another one may.
         let labelled = labels().find(|label| label.flavor.is_some()).or_else(|| labels().next());
         let name = labelled.map_or_else(|| system.to_owned(), |label| label.to_string());
-        Some(SystemName { name, fuzzy: self.fuzzy, generic: false })
+        SystemName { name, fuzzy: self.fuzzy, generic: false }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use huginn_net_consistency::Consistency;
-use huginn_net_core::{Side, Timestamp};
+use huginn_net_consistency::{Consistency, ConsistencyReason};
+use huginn_net_core::{Escaped, Side, Timestamp};
 use huginn_net_db::{BrowserImitation, ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::{KexGuess, SshPeer};
@@ -474,7 +474,8 @@ impl<'a> From<&'a ChangeObservation> for ChangeRecord<'a> {
 
 impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
     fn from(Consistency { outcome, reasons }: &'a Consistency) -> Self {
-        let reasons = reasons.iter().map(|reason| Text::wire(reason.as_bytes())).collect();
+        let text = |reason: &ConsistencyReason| Escaped(reason.to_string().as_bytes()).to_string();
+        let reasons = reasons.iter().map(|reason| Arc::<str>::from(text(reason)).into()).collect();
         Self { outcome: outcome.name().into(), reasons }
     }
 }

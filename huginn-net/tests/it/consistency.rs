@@ -319,7 +319,10 @@ fn changed_field_of_a_browser_is_imitation() {
             continue;
         }
         assert_eq!(found.outcome, Outcome::Imitation, "{}: {found}", client.name);
-        assert!(found.reasons.contains(&"TLS imitates Chromium (alps)".to_owned()), "{found}");
+        assert!(
+            found.reasons.iter().any(|reason| reason.to_string() == "TLS imitates Chromium (alps)"),
+            "{found}"
+        );
         changed += 1;
     }
     assert!(changed >= 4, "{changed}");

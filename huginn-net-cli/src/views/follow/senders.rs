@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use huginn_net::Event;
 use huginn_net::core::Amount;
+use huginn_net::hosts::Systems;
 use serde::Serialize;
 
 use super::context::{Context, Subject};
@@ -121,5 +122,8 @@ impl Senders {
 /// The system of a host, outside of tunnels if it is there, with the doubt of its verdict.
 fn system(ip: IpAddr, context: &Context<'_>) -> Option<String> {
     let verdict = context.profiles(ip).next()?.verdict();
-    Some(verdict.name()?.to_string())
+    match verdict.systems() {
+        Systems::One(name) => Some(name.to_string()),
+        Systems::Several(_) | Systems::Unknown => None,
+    }
 }

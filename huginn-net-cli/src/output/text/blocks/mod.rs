@@ -108,7 +108,9 @@ impl Block<'_> {
             Observation::IpSharing(observation) => self.field("systems", observation.sharing_in_words()),
             Observation::Mismatch(Consistency { outcome, reasons, .. }) => {
                 self.verdict("outcome", Some(outcome.name()));
-                reasons.iter().for_each(|reason| self.field("reason", Escaped(reason.as_bytes())));
+                reasons
+                    .iter()
+                    .for_each(|reason| self.field("reason", Escaped(reason.to_string().as_bytes())));
             }
             Observation::Tool(found) => {
                 let name = if found.resembles { "resembles" } else { "tool" };
