@@ -23,6 +23,13 @@
 //! ```
 //!
 //! [`check`] takes parsed layers instead, for example those of a proxy that parsed them already.
+//!
+//! # Features
+//! | feature | adds |
+//! |---|---|
+//! | `serde` | `Serialize` and `Deserialize` for [`SystemCheck`] |
+//!
+//! None is on by default.
 
 mod bytes;
 mod claim;

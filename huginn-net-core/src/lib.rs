@@ -54,6 +54,14 @@
 //! assert_eq!(events[0].kind, 3);
 //! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
 //! ```
+//!
+//! # Features
+//! | feature | adds |
+//! |---|---|
+//! | `bpf` | `Bpf`: filter expressions of pcap-filter(7), run by the libpcap of the system |
+//! | `serde` | `Serialize` for counters and [`TunnelLayer`]; `Deserialize` for [`Timestamp`] and [`TunnelLayer`] |
+//!
+//! None is on by default.
 
 mod decode;
 mod engine;

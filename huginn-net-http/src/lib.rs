@@ -29,7 +29,7 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `packets` | yes | [`HuginnNetHttp`] and its events, over the engine `huginn-net-core` |
-//! | `serde` | no | `Serialize` for the counters |
+//! | `serde` | no | `Serialize` for counters; `Serialize` and `Deserialize` for [`Role`] |
 
 #![cfg_attr(
     not(feature = "packets"),

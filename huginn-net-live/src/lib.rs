@@ -33,6 +33,14 @@
 //! println!("{:?}", stats.interfaces());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//! | feature | adds |
+//! |---|---|
+//! | `libpcap` | `Backend::Pcap`, which captures with libpcap, and filter expressions |
+//! | `serde` | `Serialize` for statistics |
+//!
+//! None is on by default.
 mod backend;
 mod device_drops;
 mod error;

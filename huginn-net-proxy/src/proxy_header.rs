@@ -92,7 +92,8 @@ impl ProxyHeader {
         builder.build()
     }
 
-    /// Parses the header at the start of these bytes. `None` if more bytes are needed. A checksum is not verified.
+    /// Parses the header at the start of these bytes. `None` if more bytes are needed, which costs a look at its length. A checksum
+    /// is not verified.
     ///
     /// # Errors
     /// [`ProxyHeaderError`] if the bytes are not a header of version 2.

@@ -39,7 +39,8 @@ impl<'a> Identification<'a> {
     /// Parses the first bytes of a client or server: the identification string, and the lines of text that a server may send
     /// before it.
     ///
-    /// The line end counts as consumed. Returns `None` if the line end is missing.
+    /// The line end counts as consumed. Returns `None` if the line end is missing. Each call reads from the first byte, at most
+    /// [`MAX_BYTES_BEFORE_IDENTIFICATION`]; [`SshReader`](crate::SshReader) reads each byte once.
     ///
     /// # Errors
     /// [`SshError::NotText`], [`SshError::LineTooLong`], [`SshError::TooManyLines`] or [`SshError::TooManyBytes`] if no

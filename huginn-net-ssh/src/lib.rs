@@ -31,7 +31,7 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `packets` | yes | [`HuginnNetSsh`] and its events, over the engine `huginn-net-core` |
-//! | `serde` | no | `Serialize` for identification strings, fingerprints and counters |
+//! | `serde` | no | `Serialize` for [`Identification`], [`Hassh`], [`HasshAlgorithms`] and counters |
 #![cfg_attr(
     not(feature = "packets"),
     allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")

@@ -34,7 +34,7 @@
 //! | `certificates` | yes | [`Certificate`] and the messages of TLS 1.2 that carry it, with the crate `x509-parser` |
 //! | `packets` | yes | [`HuginnNetTls`] and its events, over the engine `huginn-net-core`; includes `quic` |
 //! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
-//! | `serde` | no | `Serialize` for the counters |
+//! | `serde` | no | `Serialize` for fingerprints, versions, transports and counters; `Deserialize` for [`Ja4`], [`ClientFamily`] and [`Transport`] |
 //!
 //! A program without packets, such as a TLS proxy, needs none of them:
 //!

@@ -1,4 +1,4 @@
-//! `Serialize` for fingerprints, and `Deserialize` for JA4 and families of clients.
+//! `Serialize` for fingerprints, versions and transports, and `Deserialize` for JA4 and families of clients.
 
 use huginn_net_wire::{deserialize_from_text, serialize_as_text};
 use serde::de::{Deserialize, Deserializer, Error};

@@ -13,6 +13,13 @@
 //! - [`quic`] has the parts of reading QUIC packets that need no key.
 //!
 //! `huginn-net-core` re-exports all but the last two.
+//!
+//! # Features
+//! | feature | adds |
+//! |---|---|
+//! | `serde` | `Serialize` for [`Side`] and [`Escaped`]; `Deserialize` for [`Side`] |
+//!
+//! None is on by default.
 
 mod amount;
 mod calendar;

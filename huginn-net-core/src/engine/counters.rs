@@ -22,9 +22,10 @@ pub struct Counters {
     /// Frames with a timestamp more than the idle timeout after that of the frame before: a pause of the capture, or
     /// a wrong clock.
     pub time_steps_ahead: u64,
-    /// Segments that a slow worker dropped; only with [`Overflow::Drop`](crate::Overflow::Drop).
+    /// Segments of a worker's flows in blocks that the worker dropped because it was too slow; only with
+    /// [`Overflow::Drop`](crate::Overflow::Drop), the default of live sources. The kernel's drops are not among them.
     pub segments_dropped: u64,
-    /// Blocks that a worker skipped, counted per worker.
+    /// Blocks that a worker dropped: a block that all of four workers drop counts four times.
     pub blocks_dropped: u64,
     /// Segments that belong to no flow and start none, mostly of connections older than the capture.
     pub segments_without_flow: u64,

@@ -11,7 +11,8 @@ use crate::{Addresses, Route, Segment, Side, Timestamp, TransportHeader, TunnelP
 pub struct Event<K> {
     /// Capture time of the packet that caused the event.
     pub ts: Timestamp,
-    /// Number of that packet in the source, from 1. Packets that a filter expression removes are not counted.
+    /// Number of that packet in its source, as Wireshark counts: from 1 in each source, and records of a capture file that are not
+    /// packets count, too. Packets that a filter expression removes do not count. 0 without a packet.
     pub packet_number: u64,
     /// The flow of that packet.
     pub flow: FlowId,
@@ -19,7 +20,8 @@ pub struct Event<K> {
     pub subject: Side,
     /// Why the bytes of the observation compete with others, if they do.
     pub conflict: Option<Conflict>,
-    /// Upper bound of the length of the event as text, in bytes, if the protocol computed one; otherwise 0.
+    /// Upper bound of the length of the event in any text format (JSON, CSV, words), in bytes, if the protocol computed one; otherwise
+    /// 0. `huginn-net` computes it where events are limited by the bytes of their connection.
     pub text_bytes: u32,
     /// The observation itself.
     pub kind: K,

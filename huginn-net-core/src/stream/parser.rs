@@ -15,7 +15,10 @@ use crate::{Segment, Side, Tally};
 ///
 /// /// Reports the identification line of an SSH client.
 /// #[derive(Default)]
-/// struct SshBanner(Vec<u8>);
+/// struct SshBanner {
+///     line: Vec<u8>,
+///     is_done: bool,
+/// }
 ///
 /// impl StreamParser for SshBanner {
 ///     type Event = String;
@@ -35,20 +38,24 @@ use crate::{Segment, Side, Tally};
 ///     }
 ///
 ///     fn on_data(&mut self, _: Side, data: StreamData<'_>, _: &mut (), emit: &mut impl FnMut(Side, String)) {
-///         if let StreamData::Bytes(bytes) = data {
-///             self.0.extend_from_slice(bytes);
+///         let StreamData::Bytes(bytes) = data else {
+///             self.is_done = true;
+///             return;
+///         };
+///         self.line.extend_from_slice(bytes);
+///         // The next message may follow in the same data.
+///         if let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+///             emit(Side::Client, String::from_utf8_lossy(&self.line[..end]).trim_end().to_owned());
 ///         }
-///         if self.0.ends_with(b"\n") {
-///             emit(Side::Client, String::from_utf8_lossy(&self.0).trim_end().to_owned());
-///         }
+///         self.is_done = self.line.contains(&b'\n') || self.line.len() > 255;
 ///     }
 ///
 ///     fn reads(&self, side: Side) -> bool {
-///         side == Side::Client && !self.0.ends_with(b"\n") && self.0.len() < 255
+///         side == Side::Client && !self.is_done
 ///     }
 ///
 ///     fn buffered_bytes(&self) -> usize {
-///         self.0.capacity()
+///         self.line.capacity()
 ///     }
 /// }
 ///

@@ -68,7 +68,7 @@ impl<'a> ClientHello<'a> {
     /// Parses the handshake message at the start of these bytes, including its four-byte header. DTLS has a longer
     /// header and a cookie: pass its message with the header that TLS would use.
     ///
-    /// `None` if the message is incomplete. Bytes after the message are ignored.
+    /// `None` if the message is incomplete, which costs a look at its length. Bytes after the message are ignored.
     ///
     /// # Errors
     /// [`TlsError`] if the message is not a ClientHello, or ends within a mandatory field.

@@ -273,7 +273,8 @@ pub enum ChangeObservation {
     Scores {
         /// The reasons: for a change those of this packet, for sharing those of all packets since the last such report.
         reasons: Reasons,
-        /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points.
+        /// How many of the last 32 packets that were compared with this host, as client or as server, have at least 6, 3, 2 and 1
+        /// points: one with 6 counts in all four. More than 2, 4, 6 or 8 mean a shared address.
         hits: [u8; 4],
     },
 }
