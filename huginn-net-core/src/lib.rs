@@ -86,8 +86,8 @@ pub use decode::{
     decode_ip, ip_packet_len,
 };
 pub use engine::{
-    AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, Snapshot, SnapshotHandle,
-    TextSink,
+    AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, Run, RunCounters, RunEnd,
+    RunOutcome, RunStopper, Snapshot, SnapshotHandle, TextSink,
 };
 pub use examples::{Example, Examples};
 pub use filter::Filter;

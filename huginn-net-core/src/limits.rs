@@ -58,6 +58,9 @@ pub(crate) const FRAMES_PER_QUEUE_OUTPUT: u32 = 1024;
 /// Events and updates in an output after which a worker sends it, so that merging starts before the block is done.
 pub(crate) const MAX_OUTPUT_EVENTS: usize = 256;
 
+/// Unread events of a [`Run`](crate::Run) at which the analysis waits: enough that a reader that is as quick on average never stops it.
+pub(crate) const MAX_UNREAD_EVENTS: usize = 1024;
+
 /// Maximum number of partitions of the flow table. Each has its part of the limits and belongs to one worker, so
 /// evictions do not depend on the number of workers. It exceeds usual worker counts, so that workers get equal parts.
 pub(crate) const MAX_FLOW_PARTITIONS: usize = 64;

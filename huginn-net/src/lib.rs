@@ -24,6 +24,7 @@
 //!
 //! The trait [`Configure`] adds the settings of the protocols to the builder: `HuginnNet::builder().profiles(true)`.
 //! [`Builder::workers`] sets the number of worker threads; events and their order stay the same.
+//! [`HuginnNet::spawn`](core::Analyzer::spawn) analyses a source in a thread of its own, and returns a [`Run`] with its events and counters.
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
 
@@ -38,8 +39,6 @@ mod community_id;
 #[cfg(feature = "decrypt")]
 pub mod decrypt;
 mod event_limits;
-#[cfg(feature = "tokio")]
-mod event_stream;
 pub mod explain;
 mod header_text;
 pub mod hosts;
@@ -60,8 +59,6 @@ mod sizes;
 mod text_limit;
 pub mod watch;
 
-#[cfg(feature = "tokio")]
-pub use event_stream::EventStream;
 /// Capture files: pcap and pcapng, plain or compressed.
 #[cfg(feature = "capture")]
 pub use huginn_net_capture as capture;
@@ -72,7 +69,7 @@ pub use huginn_net_consistency as consistency;
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Side, Sink, Source,
+    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Run, Side, Sink, Source,
     Timestamp,
 };
 /// The signature database and its matching.

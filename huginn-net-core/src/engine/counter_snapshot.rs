@@ -1,9 +1,11 @@
 //! Counters of a running analysis.
 
+use super::ingest::Ingest;
 use super::router::EventRouter;
-use super::{Counters, Snapshot};
+use super::worker::BlockEnd;
+use super::{Counters, RunCounters, Snapshot};
 use crate::flow::FlowTable;
-use crate::{FlowCounters, Protocol, Tally};
+use crate::{FlowCounters, Protocol, Tally, Timestamp};
 
 /// Counters of one thread's flows.
 pub(super) struct CounterSnapshot<C> {
@@ -59,20 +61,24 @@ impl<C: Default + Tally> CounterSnapshot<C> {
     pub(super) fn snapshot<P: Protocol<Counters = C>>(
         self,
         ingest: Counters,
+        packet_time: Option<Timestamp>,
         router: &EventRouter<P::SharedState>,
     ) -> Snapshot<'_, P> {
         let Self { flows, segments_without_flow, segments_dropped, blocks_dropped, protocol } = self;
         Snapshot {
             shared_state: &router.shared_state,
-            counters: Counters {
-                segments_dropped: ingest.segments_dropped.saturating_add(segments_dropped),
-                blocks_dropped: ingest.blocks_dropped.saturating_add(blocks_dropped),
-                segments_without_flow,
-                flows,
-                events: router.events,
-                ..ingest
+            counters: RunCounters {
+                engine: Counters {
+                    segments_dropped: ingest.segments_dropped.saturating_add(segments_dropped),
+                    blocks_dropped: ingest.blocks_dropped.saturating_add(blocks_dropped),
+                    segments_without_flow,
+                    flows,
+                    events: router.events,
+                    ..ingest
+                },
+                protocol,
+                packet_time,
             },
-            protocol_counters: protocol,
         }
     }
 }
@@ -98,20 +104,35 @@ pub(super) struct CounterSnapshots<P: Protocol> {
     /// Counters from before the threads started.
     before: CounterSnapshot<P::Counters>,
     /// Counters of the frames of each worker: bytes, decoder, filters and packet time.
-    pub(super) frames: Vec<Counters>,
+    frames: Vec<Counters>,
     /// Counters of each worker.
-    pub(super) workers: Vec<CounterSnapshot<P::Counters>>,
+    workers: Vec<CounterSnapshot<P::Counters>>,
+    /// The time of the latest frame of all workers.
+    packet_time: Option<Timestamp>,
 }
 
 impl<P: Protocol> CounterSnapshots<P> {
-    pub(super) fn new(flows: &FlowTable<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
+    pub(super) fn new(flows: &FlowTable<P>, dropped: Dropped, ingest: &Ingest, workers: usize) -> Self {
+        let packet_time = ingest.latest();
+        let ingest = ingest.counters();
         // The first worker goes on counting from the frames before.
         let frames = std::iter::once(ingest).chain(std::iter::repeat_with(Counters::default)).take(workers);
         Self {
             before: CounterSnapshot::from_flows(flows).with_dropped(dropped),
             frames: frames.collect(),
             workers: std::iter::repeat_with(CounterSnapshot::default).take(workers).collect(),
+            packet_time,
         }
+    }
+
+    /// Takes the counters of a worker at the end of an output.
+    pub(super) fn update(&mut self, worker: usize, end: BlockEnd<P::Counters>) {
+        if let (Some(counters), Some(frames)) = (self.workers.get_mut(worker), self.frames.get_mut(worker)) {
+            (*counters, *frames) = (end.counters, end.frames);
+        }
+        let later =
+            |time: &Timestamp| self.packet_time.is_none_or(|known| known.as_nanos() < time.as_nanos());
+        self.packet_time = end.latest.filter(later).or(self.packet_time);
     }
 
     /// Sums the counters of all threads.
@@ -122,6 +143,6 @@ impl<P: Protocol> CounterSnapshots<P> {
         }
         let mut frames = Counters::default();
         self.frames.iter().for_each(|counters| frames.add(counters));
-        sum.snapshot(frames, router)
+        sum.snapshot(frames, self.packet_time, router)
     }
 }

@@ -119,6 +119,11 @@ impl Ingest {
         self.decoding.counters().with_steps(self.clock.steps())
     }
 
+    /// Returns the time of the latest frame.
+    pub(super) fn latest(&self) -> Option<Timestamp> {
+        self.clock.steps().span.map(|(_, latest)| latest)
+    }
+
     /// Returns the examples of the decoder's counters, and of times that step back or ahead.
     pub(super) fn examples(&self) -> Examples {
         let mut examples = self.decoding.decoder.examples().clone();

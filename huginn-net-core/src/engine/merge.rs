@@ -5,14 +5,14 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::ops::ControlFlow;
 
-use crossbeam_channel::{Receiver, select};
+use crossbeam_channel::select;
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::CounterSnapshots;
 use super::delivery::Delivery;
 use super::output_channel::Lane;
 use super::render::Render;
-use super::snapshot::Request;
+use super::snapshot::Requests;
 use super::worker::{EventOrder, WorkerOutput};
 use crate::{Event, Protocol, Report};
 
@@ -39,7 +39,7 @@ pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) lanes: Vec<Lane<WorkerOutput<P, R>>>,
     pub(super) delivery: Delivery<'a, P, R>,
     pub(super) snapshots: CounterSnapshots<P>,
-    pub(super) requests: &'a Receiver<Request<P>>,
+    pub(super) requests: &'a Requests<'a, P>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
@@ -93,11 +93,12 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
             }
         }
         let mut taken_at = None;
-        let CounterSnapshots { workers, frames, .. } = &mut self.snapshots;
-        for ((snapshot, frames), output) in workers.iter_mut().zip(frames).zip(outputs) {
+        for (worker, output) in outputs.iter_mut().enumerate() {
             let Some(end) = output.block.take() else { continue };
-            (*snapshot, *frames, taken_at) = (end.counters, end.frames, end.taken_at);
+            taken_at = end.taken_at;
+            self.snapshots.update(worker, end);
         }
+        self.requests.publish(|| self.snapshots.snapshot(self.delivery.router).counters);
         Ok(self.delivery.output.batch_end(taken_at))
     }
 
@@ -107,7 +108,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
         loop {
             select! {
                 recv(outputs) -> output => return output.ok(),
-                recv(self.requests) -> request => request.ok()?(&self.snapshots.snapshot(self.delivery.router)),
+                recv(self.requests.requests) -> request => request.ok()?(&self.snapshots.snapshot(self.delivery.router)),
             }
         }
     }

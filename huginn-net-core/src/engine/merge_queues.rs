@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, Select, TryRecvError};
+use crossbeam_channel::{Select, TryRecvError};
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::CounterSnapshots;
@@ -11,7 +11,7 @@ use super::delivery::Delivery;
 use super::output_channel::Lane;
 use super::queues::{QueueOutput, QueueState};
 use super::render::Render;
-use super::snapshot::Request;
+use super::snapshot::Requests;
 use crate::limits::{MAX_FULL_QUEUE_WAIT, MAX_ORDER_WAIT_NANOS};
 use crate::{Event, Protocol, Report, Timestamp};
 
@@ -23,7 +23,7 @@ use crate::{Event, Protocol, Report, Timestamp};
 pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) delivery: Delivery<'a, P, R>,
     pub(super) snapshots: CounterSnapshots<P>,
-    pub(super) requests: &'a Receiver<Request<P>>,
+    pub(super) requests: &'a Requests<'a, P>,
     /// Ends the workers.
     pub(super) stop: &'a AtomicBool,
     /// Whether frames are lost while a worker waits.
@@ -103,9 +103,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueMerger<'_, P, R> {
                 self.receive_ready(index, lane)?;
                 lane.is_full = self.is_live && lane.lane.outputs.is_full();
             }
-            while let Ok(request) = self.requests.try_recv() {
-                request(&self.snapshots.snapshot(self.delivery.router));
-            }
+            self.requests.serve(|| self.snapshots.snapshot(self.delivery.router));
             if next_lane(lanes).is_some() {
                 return ControlFlow::Continue(());
             }
@@ -136,10 +134,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueMerger<'_, P, R> {
     /// Takes the counters of an output that was delivered. Breaks when the sink does.
     fn end_output(&mut self, index: usize, output: &mut QueueOutput<P, R>) -> ControlFlow<()> {
         let Some(end) = output.end.take() else { return ControlFlow::Continue(()) };
-        let CounterSnapshots { workers, frames, .. } = &mut self.snapshots;
-        if let (Some(snapshot), Some(counters)) = (workers.get_mut(index), frames.get_mut(index)) {
-            (*snapshot, *counters) = (end.counters, end.frames);
-        }
+        self.snapshots.update(index, end);
         self.delivery.output.batch_end(self.taken_at.take())
     }
 
@@ -150,7 +145,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueMerger<'_, P, R> {
         for lane in lanes.iter().filter(|lane| lane.is_receiving()) {
             select.recv(&lane.lane.outputs);
         }
-        select.recv(self.requests);
+        select.recv(&self.requests.requests);
         if self.is_live && lanes.iter().any(|lane| lane.next_time().is_some()) {
             let _ = select.ready_timeout(MAX_FULL_QUEUE_WAIT);
         } else {

@@ -2,8 +2,6 @@
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use crossbeam_channel::Receiver;
-
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::{CounterSnapshots, Dropped};
 use super::delivery::Delivery;
@@ -14,7 +12,7 @@ use super::output_channel::output_channel;
 use super::render::{Output, Render};
 use super::ring::{Ring, RingConfig};
 use super::router::EventRouter;
-use super::snapshot::Request;
+use super::snapshot::Requests;
 use super::worker::Worker;
 use super::{AnalysisError, CancelToken};
 use crate::flow::FlowTable;
@@ -27,7 +25,7 @@ pub(super) struct Parts<'a, P: Protocol> {
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) dropped: &'a mut Dropped,
     pub(super) cancel: &'a CancelToken,
-    pub(super) requests: &'a Receiver<Request<P>>,
+    pub(super) requests: &'a Requests<'a, P>,
 }
 
 /// Analyses a source to its end, until the sink breaks, or until cancellation.
@@ -47,7 +45,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     let mut bpf = ingest.bpf.take();
     #[cfg(feature = "bpf")]
     let source = crate::filter::BpfSource::new(source, bpf.as_mut());
-    let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), workers);
+    let snapshots = CounterSnapshots::new(flows, *dropped, ingest, workers);
     let Ingest { decoding, clock, .. } = &mut *ingest;
     let record = decoding.decoder.record();
     let sequencer = Sequencer::new(clock.clone(), record, flows.expiry_step_nanos());

@@ -65,7 +65,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { ingest, flows, router, dropped, cancel, requests } = parts;
     let (count, is_live) = (sources.len(), sources.iter().any(Source::is_live));
-    let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), count);
+    let snapshots = CounterSnapshots::new(flows, *dropped, ingest, count);
     let mut others: Vec<_> = (1..count).map(|_| ingest.fork()).collect();
     let stop = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
@@ -207,6 +207,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
         self.path.events.output.end = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.path.flows),
             frames: self.ingest.counters(),
+            latest: self.ingest.latest(),
             taken_at: self.taken_at.take(),
         });
         self.path.events.send(state)

@@ -2,15 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use crossbeam_channel::Receiver;
-
 use super::CancelToken;
 use super::counter_snapshot::CounterSnapshot;
 use super::division::{Division, Evidence, Work};
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::render::{Output, Render};
 use super::router::EventRouter;
-use super::snapshot::Request;
+use super::snapshot::Requests;
 use crate::flow::{FlowEvents, FlowTable, LazySegment, Occasion};
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
@@ -78,7 +76,7 @@ pub(super) fn run<'f, S, P, R>(
     ingest: &mut Ingest,
     path: &mut SequentialPath<'_, P, R>,
     cancel: &CancelToken,
-    requests: &Receiver<Request<P>>,
+    requests: &Requests<'_, P>,
     division: Division,
 ) -> Result<Outcome, S::Error>
 where
@@ -123,10 +121,10 @@ where
             }
         }
         let outcome = path.reporter.output.batch_end(None);
-        while let Ok(request) = requests.try_recv() {
-            let counters = CounterSnapshot::from_flows(path.flows);
-            request(&counters.snapshot(ingest.counters(), path.reporter.router));
-        }
+        let (flows, router) = (&*path.flows, &*path.reporter.router);
+        requests.serve(|| {
+            CounterSnapshot::from_flows(flows).snapshot(ingest.counters(), ingest.latest(), router)
+        });
         if outcome.is_break() {
             return Ok(Outcome::Stopped);
         }

@@ -54,6 +54,8 @@ pub(super) struct BlockEnd<C> {
     pub(super) counters: CounterSnapshot<C>,
     /// Counters of the worker's frames. Those of packet time are the first worker's.
     pub(super) frames: Counters,
+    /// The time of the latest frame.
+    pub(super) latest: Option<Timestamp>,
     pub(super) taken_at: Option<Timestamp>,
 }
 
@@ -218,6 +220,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         output.block = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.flows).with_dropped(self.dropped),
             frames: self.own.counters().with_steps(steps),
+            latest: self.time.steps.span.map(|(_, latest)| latest),
             taken_at,
         });
         let _ = self.channel.send(output);

@@ -26,7 +26,7 @@ pub trait Protocol: Send + Sized {
     /// State across flows; `()` if there is none, and every event is reported.
     type SharedState: SharedState<Self::Event>;
     /// Counters beside the engine's own; `()` if there are none.
-    type Counters: Default + Send + Tally;
+    type Counters: Default + Send + Sync + Tally;
 
     /// An empty shared state.
     fn shared_state(&self) -> Self::SharedState;

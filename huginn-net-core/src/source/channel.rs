@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 
 use super::{Block, Fill, NextFrame, Source};
 use crate::Frame;
@@ -11,8 +11,8 @@ use crate::limits::{CHANNEL_BLOCK_BYTES, CHANNEL_WAIT, MAX_CHANNEL_BLOCKS};
 /// Creates a channel of frames: one thread sends the frames that it captures, and
 /// [`Analyzer::analyze`](crate::Analyzer::analyze) with any number of workers receives them in another one.
 ///
-/// The channel holds eight blocks of 512 KiB. Further frames make the sender wait, so no frame is lost in the channel. The
-/// analysis takes its source for a file: for live traffic set [`HashSeed::Random`](crate::HashSeed).
+/// The channel holds eight blocks of 512 KiB. Further frames make [`FrameSender::send`] wait, and [`FrameSender::try_send`] drops and counts
+/// them. The analysis takes its source for a file, unless [`FrameReceiver::live`] says otherwise.
 ///
 /// ```
 /// use std::thread;
@@ -32,9 +32,15 @@ use crate::limits::{CHANNEL_BLOCK_BYTES, CHANNEL_WAIT, MAX_CHANNEL_BLOCKS};
 pub fn frame_channel() -> (FrameSender, FrameReceiver) {
     let (full, filled) = bounded(MAX_CHANNEL_BLOCKS);
     let (empty, spare) = bounded(MAX_CHANNEL_BLOCKS);
-    let sender = FrameSender { block: Block::new(CHANNEL_BLOCK_BYTES), full, spare };
-    let receiver =
-        FrameReceiver { block: Block::new(CHANNEL_BLOCK_BYTES), next: 0, filled, empty, waited: false };
+    let sender = FrameSender { block: Block::new(CHANNEL_BLOCK_BYTES), full, spare, frames_lost: 0 };
+    let receiver = FrameReceiver {
+        block: Block::new(CHANNEL_BLOCK_BYTES),
+        next: 0,
+        filled,
+        empty,
+        waited: false,
+        is_live: false,
+    };
     (sender, receiver)
 }
 
@@ -44,6 +50,7 @@ pub struct FrameSender {
     block: Block<'static>,
     full: Sender<Block<'static>>,
     spare: Receiver<Block<'static>>,
+    frames_lost: u64,
 }
 
 /// The end of a [channel](frame_channel) that is analysed.
@@ -56,6 +63,7 @@ pub struct FrameReceiver {
     empty: Sender<Block<'static>>,
     /// Whether the last call found no block.
     waited: bool,
+    is_live: bool,
 }
 
 /// The receiver of the channel is gone: the analysis ended.
@@ -75,6 +83,55 @@ impl FrameSender {
         if self.block.is_full() || self.full.is_empty() { self.flush() } else { Ok(()) }
     }
 
+    /// Copies a frame to the channel as [`send`](Self::send) does, unless the channel is full. Never waits. Returns whether the channel has
+    /// taken the frame; one that it has not is [counted](Self::frames_lost).
+    ///
+    /// # Errors
+    /// [`FrameChannelClosed`] if the receiver is gone.
+    pub fn try_send(&mut self, frame: &Frame<'_>) -> Result<bool, FrameChannelClosed> {
+        if self.block.is_full() && !self.try_flush()? {
+            self.frames_lost = self.frames_lost.saturating_add(1);
+            return Ok(false);
+        }
+        self.block.push(frame);
+        if self.block.is_full() || self.full.is_empty() {
+            self.try_flush()?;
+        }
+        Ok(true)
+    }
+
+    /// Returns the number of frames that [`try_send`](Self::try_send) dropped.
+    pub fn frames_lost(&self) -> u64 {
+        self.frames_lost
+    }
+
+    /// [Sends](Self::flush) the frames of a block that is not full yet, unless the channel is full. Never waits. Returns whether no frame
+    /// is left to send.
+    ///
+    /// # Errors
+    /// [`FrameChannelClosed`] if the receiver is gone.
+    pub fn try_flush(&mut self) -> Result<bool, FrameChannelClosed> {
+        if self.block.frame_count() == 0 {
+            return Ok(true);
+        }
+        let block = std::mem::replace(&mut self.block, Block::new(0));
+        match self.full.try_send(block) {
+            Ok(()) => {
+                self.block = self.empty_block();
+                Ok(true)
+            }
+            Err(TrySendError::Full(block)) => {
+                self.block = block;
+                Ok(false)
+            }
+            Err(TrySendError::Disconnected(_)) => Err(FrameChannelClosed),
+        }
+    }
+
+    fn empty_block(&self) -> Block<'static> {
+        self.spare.try_recv().unwrap_or_else(|_| Block::new(CHANNEL_BLOCK_BYTES))
+    }
+
     /// Sends the frames of a block that is not full yet. Call it when the capture has no further frame for now, so that the
     /// last frames do not wait for the next ones.
     ///
@@ -84,7 +141,7 @@ impl FrameSender {
         if self.block.frame_count() == 0 {
             return Ok(());
         }
-        let next = self.spare.try_recv().unwrap_or_else(|_| Block::new(CHANNEL_BLOCK_BYTES));
+        let next = self.empty_block();
         self.full.send(std::mem::replace(&mut self.block, next)).map_err(|_| FrameChannelClosed)
     }
 }
@@ -97,6 +154,13 @@ impl Drop for FrameSender {
 }
 
 impl FrameReceiver {
+    /// Says that the frames are live traffic, which does not wait: see [`Source::is_live`].
+    #[must_use]
+    pub fn live(mut self) -> Self {
+        self.is_live = true;
+        self
+    }
+
     /// Receives the next block once the present one is read. Breaks off if there is none: the channel is empty for now, or the
     /// sender is gone.
     fn receive(&mut self) -> Result<(), Fill> {
@@ -129,6 +193,10 @@ impl FrameReceiver {
 
 impl<'f> Source<'f> for FrameReceiver {
     type Error = Infallible;
+
+    fn is_live(&self) -> bool {
+        self.is_live
+    }
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
         Ok(match self.receive() {

@@ -67,7 +67,7 @@ pub trait StreamParser: Sized + Send {
     /// An event of the parser.
     type Event: Send;
     /// Counters of the parser, summed over all connections.
-    type Counters: Copy + Default + fmt::Debug + PartialEq + Send + Tally;
+    type Counters: Copy + Default + fmt::Debug + PartialEq + Send + Sync + Tally;
     /// Settings of the parser, the same for all connections of an analysis; `()` without any.
     type Settings: Clone + Default + fmt::Debug + PartialEq + Send;
 

@@ -8,7 +8,7 @@ use huginn_net::core::{
     frame_channel,
 };
 use huginn_net::record::CustomEventRecord;
-use huginn_net::{CaptureReader, Event, HuginnNet, Observation, Observers, Side, Source};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Side, Source};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -143,22 +143,55 @@ fn channel_ends_with_either_side() {
     assert!(matches!(receiver.next_frame(), Ok(NextFrame::End)));
 }
 
-#[cfg(feature = "tokio")]
+/// The frames of a capture, in memory that outlives every thread.
+fn leaked_frames() -> Vec<huginn_net::Frame<'static>> {
+    let mut capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = capture.next_frame().unwrap() {
+        let data: &'static [u8] = frame.data.to_vec().leak();
+        frames.push(huginn_net::Frame { ts: frame.ts, link: frame.link, data, wire_len: frame.wire_len });
+    }
+    frames
+}
+
+#[test]
+fn stopped_run_reports_open_connections() {
+    let frames = leaked_frames();
+    let (mut sender, receiver) = frame_channel();
+    let mut run = HuginnNet::builder().connections(true).build().spawn(receiver);
+    for frame in &frames[..4] {
+        sender.send(frame).unwrap();
+    }
+    sender.flush().unwrap();
+    while run.counters().engine.frames < 4 {
+        thread::yield_now();
+    }
+    assert!(run.query(|snapshot| snapshot.shared_state().counters().active).unwrap() > 0);
+    // The connection is open, and the sender does not end.
+    run.stop();
+    let connections = run.by_ref().filter(|event| matches!(event.kind, Observation::Connection(_))).count();
+    assert_eq!(connections, 1);
+    assert_eq!(run.finish().1.unwrap().frames, 4);
+    assert!(sender.send(&frames[4]).and_then(|()| sender.flush()).is_err(), "the analysis has ended");
+}
+
+#[cfg(feature = "stream")]
 #[tokio::test]
-async fn stream_has_the_events_of_the_analysis() {
-    use huginn_net::EventStream;
+async fn run_is_a_stream_of_the_events_of_the_analysis() {
     use tokio_stream::StreamExt;
 
     let open = || CaptureReader::open(captures::path(CAPTURE)).unwrap();
-    let mut stream = EventStream::analyze(HuginnNet::builder().build(), open());
+    let mut run = HuginnNet::builder().build().spawn(open());
     let mut events = Vec::new();
-    while let Some(event) = stream.next().await {
-        events.push(event.unwrap());
+    while let Some(event) = StreamExt::next(&mut run).await {
+        events.push(event);
     }
     assert_eq!(events, built_in());
+    let (analyzer, outcome) = run.await;
+    assert_eq!(outcome.unwrap(), analyzer.counters());
 
-    let mut stream = EventStream::analyze(HuginnNet::builder().build(), open());
-    assert!(stream.next().await.is_some());
-    // The analysis stops without a reader: the runtime waits for its thread.
-    drop(stream);
+    let mut run = HuginnNet::builder().build().spawn(open());
+    assert!(StreamExt::next(&mut run).await.is_some());
+    // The analysis stops without a reader.
+    drop(run);
 }

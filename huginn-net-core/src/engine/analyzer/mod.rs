@@ -8,8 +8,6 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::thread;
 
-use crossbeam_channel::Receiver;
-
 pub use self::builder::Builder;
 use super::counter_snapshot::Dropped;
 use super::division::Division;
@@ -21,8 +19,8 @@ use super::render::{ByValue, Keep, Map, Output, Render, Text, ToFunction, ToSink
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, Outcome, Reporter, SequentialPath};
-use super::snapshot::Request;
-use super::{AnalysisError, CancelToken, Counters, SnapshotHandle, TextSink};
+use super::snapshot::Requests;
+use super::{AnalysisError, CancelToken, Counters, RunCounters, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES, MIN_READING_WORKERS};
 use crate::{Event, Examples, Frame, Protocol, Report, Sink, SinkResult, Source, Timestamp};
@@ -204,9 +202,10 @@ impl<P: Protocol> Analyzer<P> {
             Err(sources) => sources,
         };
         self.start_source(sources.iter().any(Source::is_live), render, output);
-        let Self { ingest, flows, router, dropped, cancel, snapshots, .. } = self;
+        let snapshots = self.snapshots.clone();
         let accepted = snapshots.accept();
-        let parts = Parts { ingest, flows, router, dropped, cancel, requests: &accepted.requests };
+        let Self { ingest, flows, router, dropped, cancel, .. } = self;
+        let parts = Parts { ingest, flows, router, dropped, cancel, requests: &accepted };
         let outcome = queues::run(sources, parts, render, output);
         drop(accepted);
         self.end_source();
@@ -233,6 +232,34 @@ impl<P: Protocol> Analyzer<P> {
         self.ingest.decoding.decoder.finish();
         self.flows.clear();
         self.ingest.start_capture();
+        self.publish_counters();
+    }
+
+    /// Publishes the counters, if they are asked for.
+    pub(super) fn publish_counters(&self) {
+        self.snapshots.publish(|| RunCounters {
+            engine: self.counters(),
+            protocol: self.flows.protocol.counters(),
+            packet_time: self.ingest.latest(),
+        });
+    }
+
+    /// [Analyses](Self::analyze) a source for an output of events.
+    pub(super) fn analyze_to<'f, S: Source<'f, Error: Send> + Send>(
+        &mut self,
+        source: S,
+        output: &mut dyn Output<Event<Report<P>>, ()>,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &ByValue, output)
+    }
+
+    /// [Analyses several sources](Self::analyze_queues) for an output of events.
+    pub(super) fn analyze_queues_to<'f, S: Source<'f, Error: Send> + Send>(
+        &mut self,
+        sources: Vec<S>,
+        output: &mut dyn Output<Event<Report<P>>, ()>,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run_queues(sources, &ByValue, output)
     }
 
     fn run<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
@@ -252,7 +279,7 @@ impl<P: Protocol> Analyzer<P> {
         };
         let division =
             Division::new(self.workers, processors, self.block_bytes, overflow, source.lends(), R::PER_EVENT);
-        let requests = &accepted.requests;
+        let requests = &accepted;
         let first = if division == Division::Never {
             self.run_sequential::<false, S, R>(source, division, requests, render, output)
         } else {
@@ -279,7 +306,7 @@ impl<P: Protocol> Analyzer<P> {
         &mut self,
         mut source: S,
         division: Division,
-        requests: &Receiver<Request<P>>,
+        requests: &Requests<'_, P>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<Option<S>, S::Error> {
@@ -302,7 +329,7 @@ impl<P: Protocol> Analyzer<P> {
         source: S,
         overflow: Overflow,
         reads_at_once: bool,
-        requests: &Receiver<Request<P>>,
+        requests: &Requests<'_, P>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {

@@ -4,6 +4,7 @@ mod ends;
 mod order;
 mod overflow;
 mod queues;
+mod runs;
 mod snapshots;
 mod sources;
 mod traffic;
