@@ -83,9 +83,9 @@ fn arguments() -> impl Iterator<Item = String> {
 
 fn as_json<'f, S: Source<'f, Error: Debug + Send> + Send>(name: &str, source: impl Fn() -> S) {
     rows(name, |workers| {
-        let builder = HuginnNet::builder().workers(workers);
+        let builder = HuginnNet::builder().workers(workers.get());
         let has_each = std::env::args().any(|argument| argument == "--processor-each");
-        let mut analyzer = if has_each { builder.processors(workers) } else { builder }.build();
+        let mut analyzer = if has_each { builder.processors(workers.get()) } else { builder }.build();
         let write = |event: &Event, line: &mut Vec<u8>| JsonEvent { event, file: None }.write_to(line);
         let mut keep = |text: &[u8]| _ = black_box(text).len();
         analyzer.analyze_text(Measured(source()), write, &mut keep).unwrap().events
@@ -96,14 +96,14 @@ fn as_json<'f, S: Source<'f, Error: Debug + Send> + Send>(name: &str, source: im
 fn memory<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Builder<P>) {
     let frames: Vec<_> = packets.frames().collect();
     rows(name, |workers| {
-        let mut analyzer = builder().workers(workers).build();
+        let mut analyzer = builder().workers(workers.get()).build();
         analyzer
             .analyze(Measured(MemoryFrames::new(&frames)), &mut |event| _ = black_box(event))
             .unwrap()
             .events
     });
     rows(&format!("{name}, by reference"), |workers| {
-        let mut analyzer = builder().workers(workers).build();
+        let mut analyzer = builder().workers(workers.get()).build();
         let each = |event: &huginn_net_core::Event<Report<P>>| _ = black_box(event);
         analyzer.analyze_ref(Measured(MemoryFrames::new(&frames)), each).unwrap().events
     });

@@ -186,7 +186,7 @@ impl Bench {
                 let frames: Vec<_> = packets.frames().collect();
                 let (builder, map) = (&builder, &map);
                 (frames.len(), move || {
-                    analyse(&mut builder().workers(workers).build(), MemoryFrames::new(&frames), map)
+                    analyse(&mut builder().workers(workers.get()).build(), MemoryFrames::new(&frames), map)
                 })
             });
         }
@@ -206,7 +206,7 @@ impl Bench {
                 let frames: Vec<_> = packets.frames().collect();
                 let (builder, map) = (&builder, &map);
                 (frames.len(), move || {
-                    let mut analyzer = builder().workers(BLOCK_WORKERS).block_bytes(kib << 10).build();
+                    let mut analyzer = builder().workers(BLOCK_WORKERS.get()).block_bytes(kib << 10).build();
                     analyse(&mut analyzer, MemoryFrames::new(&frames), map)
                 })
             });

@@ -3,11 +3,10 @@
 //! `cargo run -p huginn-net --example own_protocol CAPTURE`
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use huginn_net::core::{
-    Analyzer, Either, Event, Probe, StreamData, StreamObserver, StreamParser, StreamStart,
-};
-use huginn_net::record::{CustomEventRecord, JsonEvent};
-use huginn_net::{CaptureReader, Observation, Observers, Side};
+use huginn_net::core::{Probe, StreamData, StreamObserver, StreamParser, StreamStart};
+use huginn_net::observation::OwnEvent;
+use huginn_net::record::JsonEvent;
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Side};
 
 /// Reads the greeting of FTP servers: the first data of the server.
 #[derive(Debug)]
@@ -15,9 +14,15 @@ struct Ftp {
     is_done: bool,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 struct Greeting {
     greeting: String,
+}
+
+impl OwnEvent for Greeting {
+    fn name(&self) -> &'static str {
+        "ftp_server"
+    }
 }
 
 impl StreamParser for Ftp {
@@ -60,18 +65,9 @@ impl StreamParser for Ftp {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let capture = std::env::args().nth(1).ok_or("usage: own_protocol CAPTURE")?;
-    let mut analyzer =
-        Analyzer::builder_with((Observers::default(), StreamObserver::<Ftp>::default())).build();
-    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event<Either<Observation, Greeting>>| {
-        match event.split() {
-            Either::First(event) => println!("{}", JsonEvent { event: &event, file: None }),
-            Either::Second(event) => {
-                println!(
-                    "{}",
-                    serde_json::to_string(&CustomEventRecord::new("ftp_server", &event)).unwrap_or_default()
-                );
-            }
-        }
+    let mut analyzer = HuginnNet::builder().with(StreamObserver::<Ftp>::default()).build();
+    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event| {
+        println!("{}", JsonEvent { event: &event, file: None });
     })?;
     Ok(())
 }

@@ -9,13 +9,13 @@ use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::Event;
 use huginn_net::core::FlowId;
-use huginn_net::record::{EVENT_NAMES, EventKind, FlowRecord, visit_event};
+use huginn_net::record::{EventKind, FlowRecord, visit_event};
 
 use crate::batches::BuildBatch;
 use crate::column::Column;
 use crate::derived::DERIVED;
 use crate::row::{Row, Target};
-use crate::schema::{schema, schema_of, targets};
+use crate::schema::{UnknownColumn, schema, schema_of, select_columns, targets};
 
 /// Builds batches of events, one event a row.
 ///
@@ -42,8 +42,8 @@ pub struct EventBatchBuilder {
     /// The flow of the last event: consecutive events often share a flow.
     flow: Option<(FlowId, FlowRecord<'static>)>,
     interfaces: Vec<String>,
-    /// Names of the events that become rows; all if empty.
-    events: Vec<&'static str>,
+    /// Names of the events that become rows; `None` for all.
+    events: Option<Vec<Box<str>>>,
     /// The schema with dictionaries, if texts are stored in them.
     with_dictionaries: Option<SchemaRef>,
 }
@@ -59,7 +59,7 @@ impl EventBatchBuilder {
             text_len: 0,
             flow: None,
             interfaces: Vec::new(),
-            events: Vec::new(),
+            events: None,
             with_dictionaries: None,
         };
         builder.with_schema(schema())
@@ -77,17 +77,23 @@ impl EventBatchBuilder {
         Self { interfaces: names, ..self }
     }
 
-    /// Builds only these columns, in the order of the schema; names that no column has are ignored. Without this call all
-    /// columns are built.
-    #[must_use]
-    pub fn columns(self, names: &[&str]) -> Self {
-        self.with_schema(schema_of(|name| names.contains(&name)))
+    /// Builds only these columns, in the order of the schema. Without this call all columns are built.
+    ///
+    /// A name is that of a column, or of a field in JSON, which may have several columns: `sni` stands for `tls_sni`, `software` for those of
+    /// its fields, `version` for the versions of all protocols.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`] if no column and no field has a name.
+    pub fn columns(self, names: &[&str]) -> Result<Self, UnknownColumn> {
+        let selected = select_columns(names)?;
+        Ok(self.with_schema(schema_of(|name| selected.contains(&name))))
     }
 
-    /// Takes only these events: [names](EVENT_NAMES). Without this call all events become rows.
+    /// Takes only events with these [names](huginn_net::Observation::event_name); `own` stands for those of all own protocols. Without this
+    /// call all events become rows.
     #[must_use]
     pub fn events(self, names: &[&str]) -> Self {
-        Self { events: EVENT_NAMES.into_iter().filter(|name| names.contains(name)).collect(), ..self }
+        Self { events: Some(names.iter().map(|name| Box::from(*name)).collect()), ..self }
     }
 
     /// Stores texts in dictionaries: each batch has a text once, and numbers of 32 bits refer to it. Lists of texts stay.
@@ -125,7 +131,8 @@ impl EventBatchBuilder {
     /// Appends an event. `file`: the capture file, if several are read.
     pub fn append(&mut self, event: &Event, file: Option<&str>) {
         let name = EventKind::of(&event.kind).name();
-        if !self.events.is_empty() && !self.events.contains(&name) {
+        let is_taken = |taken: &Box<str>| **taken == *name || **taken == *event.kind.event_name();
+        if self.events.as_ref().is_some_and(|events| !events.iter().any(is_taken)) {
             return;
         }
         let Some((_, targets)) = self.targets.iter().find(|(event, _)| *event == name) else { return };

@@ -5,8 +5,9 @@ use std::io;
 use std::ops::ControlFlow;
 
 use arrow_schema::SchemaRef;
-use huginn_net::core::Source;
-use huginn_net::{Event, HuginnNet};
+use huginn_net::core::{Analyzer, Protocol, Route, Source};
+use huginn_net::hosts::{HostUpdate, Hosts};
+use huginn_net::{Event, HuginnNet, Observation};
 
 use crate::batch::EventBatchBuilder;
 use crate::batches::{Batches, Rows, WAITING_BATCHES};
@@ -25,16 +26,22 @@ impl EventBatches {
         S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        Self::with_builder(analyzer, source, EventBatchBuilder::new(), None)
+        Self::of_analyzer(analyzer, source, EventBatchBuilder::new(), None)
     }
+}
 
-    /// As [`new`](Self::new), with the builder of the batches, and the name of the capture file for the column `file`.
+impl<P> Batches<Analyzer<P>>
+where
+    P: Protocol<Event = Route<Observation, HostUpdate>, SharedState = Hosts> + 'static,
+{
+    /// Starts the analysis of a source by any analyzer of events, also one [with own protocols](huginn_net::Configure::with). `file`: the name
+    /// of the capture file for the column `file`.
     ///
     /// # Errors
     ///
     /// If the thread cannot be started.
-    pub fn with_builder<S>(
-        mut analyzer: HuginnNet,
+    pub fn of_analyzer<S>(
+        mut analyzer: Analyzer<P>,
         source: S,
         builder: EventBatchBuilder,
         file: Option<String>,

@@ -34,4 +34,4 @@ pub use self::batches::Batches;
 pub use self::events::{EventBatches, EventRows};
 pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, HostRecordRows, host_record_schema};
 pub use self::markdown::schema_page;
-pub use self::schema::{ColumnInfo, SCHEMA_VERSION, columns, schema};
+pub use self::schema::{ColumnInfo, SCHEMA_VERSION, UnknownColumn, columns, schema};

@@ -2,10 +2,12 @@
 //! [records](huginn_net::record), but for those that are [derived](crate::derived).
 
 use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use huginn_net::record::{EVENT_NAMES, FieldInfo, ValueType, fields_of_event};
+use huginn_net::record::{EVENT_NAMES, EventKind, FieldInfo, ValueType, fields_of_event};
 
 use crate::column::UTC;
 use crate::derived::DERIVED;
@@ -61,6 +63,44 @@ pub fn schema() -> SchemaRef {
     schema_of(|_| true)
 }
 
+/// A name that no column has, and no field in JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownColumn {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no column and no field of events is named {:?}", self.name)
+    }
+}
+
+impl Error for UnknownColumn {}
+
+/// The columns that names select: names of columns, or of fields in JSON.
+pub(crate) fn select_columns(names: &[&str]) -> Result<Vec<&'static str>, UnknownColumn> {
+    let mut selected = Vec::new();
+    for name in names {
+        let is_field =
+            |path: &str| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let before = selected.len();
+        match columns().iter().find(|column| column.name == *name) {
+            Some(column) => selected.push(&*column.name),
+            None => {
+                let of_field =
+                    columns().iter().filter(|column| column.sources.iter().any(|(_, path)| is_field(path)));
+                selected.extend(of_field.map(|column| &*column.name));
+            }
+        }
+        if selected.len() == before {
+            return Err(UnknownColumn { name: (*name).to_owned() });
+        }
+    }
+    Ok(selected)
+}
+
 /// The schema of the columns that `is_selected` selects by their names.
 pub(crate) fn schema_of(is_selected: impl Fn(&str) -> bool) -> SchemaRef {
     let selected = columns().iter().filter(|column| is_selected(&column.name));
@@ -83,14 +123,14 @@ pub(crate) fn targets(schema: &Schema) -> Vec<(&'static str, Vec<Target>)> {
             let columns = columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned()));
             columns.map(|column| ValueColumns { nanos: nanos_of(&column), column }).collect()
         };
-        EVENT_NAMES.into_iter().map(names).collect()
+        EventKind::ALL.map(|kind| names(kind.name())).into()
     });
     let fields = schema.fields().iter().enumerate();
     let places: HashMap<&str, usize> = fields.map(|(place, field)| (&**field.name(), place)).collect();
     let place = |name: &str| places.get(name).copied();
     let target = |names: &ValueColumns| Target { column: place(&names.column), nanos: place(&names.nanos) };
     let targets = NAMES.iter().map(|names| names.iter().map(target).collect());
-    EVENT_NAMES.into_iter().zip(targets).collect()
+    EventKind::ALL.map(EventKind::name).into_iter().zip(targets).collect()
 }
 
 /// The names of the column of a value, and of that with the nanoseconds of a time.
@@ -190,7 +230,7 @@ fn describe_columns() -> Vec<ColumnInfo> {
             columns.add(event, "", derived.name, &DataType::Utf8, derived.meaning);
         }
     }
-    for event in EVENT_NAMES {
+    for event in EventKind::ALL.map(EventKind::name) {
         for Value { path, column, data_type, meaning } in values(event) {
             if path == VERSION_FIELD {
                 continue;

@@ -81,8 +81,14 @@ fn length_of_texts_is_that_of_the_batch() {
 #[test]
 fn only_selected_columns_and_events_are_built() {
     let reader = CaptureReader::from_reader("test", Cursor::new(repeated("tls-curl.pcap", 1))).unwrap();
-    let builder = EventBatchBuilder::new().columns(&["ja4", "ts", "nonsense"]).events(&["tls_client"]);
-    let batches = EventBatches::with_builder(HuginnNet::builder().build(), reader, builder, None).unwrap();
+    let unknown = EventBatchBuilder::new().columns(&["ja4", "nonsense"]).unwrap_err();
+    assert_eq!(unknown.to_string(), "no column and no field of events is named \"nonsense\"");
+    let of_fields = EventBatchBuilder::new().columns(&["sni", "client", "label.name"]).unwrap();
+    let names: Vec<&str> = of_fields.schema().fields().iter().map(|field| &**field.name()).collect();
+    assert_eq!(names, ["client_ip", "client_port", "label_name", "tls_sni"]);
+
+    let builder = EventBatchBuilder::new().columns(&["ja4", "ts"]).unwrap().events(&["tls_client"]);
+    let batches = EventBatches::of_analyzer(HuginnNet::builder().build(), reader, builder, None).unwrap();
     let names: Vec<String> = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
     assert_eq!(names, ["ts", "ja4"]);
     for batch in batches {

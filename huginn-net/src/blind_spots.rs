@@ -17,11 +17,10 @@
 
 use std::fmt;
 
-use huginn_net_core::{Amount, Counters, Example, ProtocolCount, Tally};
+use huginn_net_core::{Amount, Analyzer, Counters, Example, Protocol, ProtocolCount, Tally};
 
-use crate::HuginnNet;
-use crate::hosts::HostCounters;
-use crate::observers::{Count, of_protocols, sum};
+use crate::hosts::{HostCounters, Hosts};
+use crate::observers::{Count, Observers, of_protocols, sum};
 
 /// A kind of packets, flows or messages that the analysis did not see or could not use, with their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,11 +40,13 @@ pub struct BlindSpot {
 
 impl BlindSpot {
     /// Returns the blind spots of an analysis, in a fixed order: first those below IP.
-    pub fn of_analyzer(analyzer: &HuginnNet) -> Vec<Self> {
+    pub fn of_analyzer<P: Protocol<SharedState = Hosts> + AsRef<Observers>>(
+        analyzer: &Analyzer<P>,
+    ) -> Vec<Self> {
         let mut examples = analyzer.examples();
-        examples.merge(analyzer.protocol().examples());
+        examples.merge(analyzer.protocol().as_ref().examples());
         let counters = analyzer.counters();
-        let mut by_protocols = analyzer.protocol().counters();
+        let mut by_protocols = analyzer.protocol().as_ref().counters();
         by_protocols.events_suppressed.add(&analyzer.shared_state().events_suppressed());
         let engine = of_engine(&counters, &analyzer.shared_state().counters());
         let spots = engine.into_iter().chain(of_protocols(&by_protocols));

@@ -73,6 +73,8 @@ impl Options {
             NonZeroUsize::new(number).ok_or_else(|| PyValueError::new_err("workers must be positive"))
         };
         let workers = workers.map(positive).transpose()?;
+        let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+        EventBatchBuilder::new().columns(&names).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self {
             database,
             protocols,
@@ -130,8 +132,8 @@ impl Options {
     }
 
     /// Workers of an analysis.
-    fn workers(&self) -> NonZeroUsize {
-        self.workers.unwrap_or(NonZeroUsize::MIN)
+    fn workers(&self) -> usize {
+        self.workers.map_or(1, NonZeroUsize::get)
     }
 
     /// Builds a builder of batches.
@@ -139,7 +141,9 @@ impl Options {
         let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let builder = EventBatchBuilder::new().events(&names);
         let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
-        let builder = if columns.is_empty() { builder } else { builder.columns(&columns) };
+        // The names were checked at the start.
+        let builder =
+            if columns.is_empty() { builder } else { builder.columns(&columns).unwrap_or_default() };
         if self.dictionaries { builder.dictionaries() } else { builder }
     }
 

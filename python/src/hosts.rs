@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use huginn_net::core::SharedState;
 use huginn_net::hosts::{HostUpdateRecord, Hosts, JsonHost};
 use huginn_net::{Configure, Database, Observers};
-use huginn_net_arrow::EventBatchBuilder;
+use huginn_net_arrow::{EventBatchBuilder, UnknownColumn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -60,7 +60,8 @@ impl HostTable {
         let hosts = Observers::new(Arc::clone(&database)).profiles(true).host_table();
         let names: Vec<&str> = columns.iter().map(String::as_str).collect();
         let builder = EventBatchBuilder::new();
-        let builder = if names.is_empty() { builder } else { builder.columns(&names) };
+        let unknown = |error: UnknownColumn| PyValueError::new_err(error.to_string());
+        let builder = if names.is_empty() { builder } else { builder.columns(&names).map_err(unknown)? };
         Ok(Self { database, stage: Mutex::new(Stage { hosts, builder, files: Files::None }) })
     }
 

@@ -196,7 +196,8 @@ fn compare_workers(database: &Database, theirs: &published_db::Database) {
         let count = NonZeroUsize::new(workers).unwrap();
         let name = |what| format!("{what}, workers: {workers}");
 
-        let own = |frames: MemoryFrames<'_>| tcp(HuginnNetTcp::builder().workers(count), frames, database);
+        let own =
+            |frames: MemoryFrames<'_>| tcp(HuginnNetTcp::builder().workers(count.get()), frames, database);
         compare_pools(&name("TCP, short connections, new flows"), &connections, own, |sender| {
             let queue = connections.len();
             let matcher = Some(tcp_matcher.clone() as _);
@@ -214,7 +215,8 @@ fn compare_workers(database: &Database, theirs: &published_db::Database) {
             move |packet| _ = pool.dispatch(packet)
         });
 
-        let own = |frames: MemoryFrames<'_>| http(HuginnNetHttp::builder().workers(count), frames, database);
+        let own =
+            |frames: MemoryFrames<'_>| http(HuginnNetHttp::builder().workers(count.get()), frames, database);
         compare_pools(&name("HTTP, an exchange a connection, new flows"), &exchanges, own, |sender| {
             let queue = exchanges.len();
             let matcher = Some(http_matcher.clone() as _);
@@ -233,7 +235,7 @@ fn compare_workers(database: &Database, theirs: &published_db::Database) {
             move |packet| _ = pool.dispatch(packet)
         });
 
-        let own = |frames: MemoryFrames<'_>| tls(HuginnNetTls::builder().workers(count), frames, true);
+        let own = |frames: MemoryFrames<'_>| tls(HuginnNetTls::builder().workers(count.get()), frames, true);
         compare_pools(&name("TLS, a hello in every packet"), &hellos, own, |sender| {
             let queue = hellos.len();
             let pool = published_tls::WorkerPool::new(

@@ -249,7 +249,7 @@ impl AnalysisPlan {
 
     fn build(self, auto: NonZeroUsize, seed: HashSeed) -> Result<HuginnNet, Failure> {
         let workers = self.typed_workers().unwrap_or(auto);
-        let builder = self.builder.hash_seed(seed).workers(workers);
+        let builder = self.builder.hash_seed(seed).workers(workers.get());
         filtered(builder, self.expression.as_deref()).map(Builder::build)
     }
 }

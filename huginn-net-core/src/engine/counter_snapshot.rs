@@ -130,8 +130,7 @@ impl<P: Protocol> CounterSnapshots<P> {
         if let (Some(counters), Some(frames)) = (self.workers.get_mut(worker), self.frames.get_mut(worker)) {
             (*counters, *frames) = (end.counters, end.frames);
         }
-        let later =
-            |time: &Timestamp| self.packet_time.is_none_or(|known| known.as_nanos() < time.as_nanos());
+        let later = |time: &Timestamp| self.packet_time.is_none_or(|known| known < *time);
         self.packet_time = end.latest.filter(later).or(self.packet_time);
     }
 

@@ -1,5 +1,6 @@
 //! Capture timestamps.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::{self, FromStr};
 use std::time::SystemTime;
@@ -28,6 +29,19 @@ pub struct Timestamp {
     /// Digits (8 bits), interface (16 bits) and number of other records (32 bits). With two fields a timestamp is passed in
     /// registers, which every packet does.
     details: u64,
+}
+
+/// By time; timestamps of the same time by their digits, interface and other records, as [`Eq`] has them.
+impl Ord for Timestamp {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.nanos, self.details).cmp(&(other.nanos, other.details))
+    }
+}
+
+impl PartialOrd for Timestamp {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 const INTERFACE_SHIFT: u32 = 8;

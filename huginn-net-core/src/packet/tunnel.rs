@@ -1,6 +1,7 @@
 //! VLAN tags and tunnels around a packet.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use crate::Addresses;
@@ -283,6 +284,12 @@ impl PartialEq for TunnelPath {
 }
 
 impl Eq for TunnelPath {}
+
+impl Hash for TunnelPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.layers().hash(state);
+    }
+}
 
 impl fmt::Debug for TunnelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -144,7 +144,7 @@ huginn_net_wire::named! {
 }
 
 /// The endpoints, transport and tunnel of a flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FlowId {
     /// The endpoint that started the flow.

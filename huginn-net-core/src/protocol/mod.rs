@@ -1,9 +1,11 @@
 //! The trait between the engine and a fingerprinter.
 
+mod datagrams;
 mod event;
 mod pair;
 mod shared_state;
 
+pub use datagrams::DatagramObserver;
 pub use event::{Conflict, Event, FlowId, Origin, PacketRef, Sink, SinkResult, TransportKind};
 pub use pair::{Either, PairFlow};
 pub use shared_state::{Route, SharedState};
@@ -136,7 +138,7 @@ pub enum NextSeq {
 
 impl NextSeq {
     /// This number, unless it is of a protocol that reads no data.
-    pub(crate) fn or(self, other: Self) -> Self {
+    pub fn or(self, other: Self) -> Self {
         if self == Self::Unread { other } else { self }
     }
 }

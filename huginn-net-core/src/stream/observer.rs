@@ -4,8 +4,9 @@ use super::{ParserSlot, StreamCounters, StreamFlow, StreamParser, first_sender, 
 use crate::{Event, Interest, NextSeq, Origin, Protocol, Segment, Side, Tally};
 
 /// Runs one stream parser on every TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamObserver<P: StreamParser> {
+    settings: P::Settings,
     counters: StreamObserverCounters<P::Counters>,
 }
 
@@ -29,16 +30,18 @@ impl<C: Tally> Tally for StreamObserverCounters<C> {
 
 impl<P: StreamParser> Default for StreamObserver<P> {
     fn default() -> Self {
-        Self {
-            counters: StreamObserverCounters {
-                parser: P::Counters::default(),
-                streams: StreamCounters::default(),
-            },
-        }
+        Self::with_settings(P::Settings::default())
     }
 }
 
 impl<P: StreamParser> StreamObserver<P> {
+    /// Creates an observer whose parsers have these settings, in all workers.
+    pub fn with_settings(settings: P::Settings) -> Self {
+        let counters =
+            StreamObserverCounters { parser: P::Counters::default(), streams: StreamCounters::default() };
+        Self { settings, counters }
+    }
+
     /// Returns the counters since the observer was created.
     pub fn counters(&self) -> StreamObserverCounters<P::Counters> {
         self.counters
@@ -54,7 +57,7 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
     fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
-        Self::default()
+        Self::with_settings(self.settings.clone())
     }
 
     fn join(&mut self, worker: Self) {
@@ -81,8 +84,8 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
         flow: &mut Self::Flow,
         emit: &mut impl FnMut(Origin, P::Event),
     ) -> Interest {
-        let StreamObserverCounters { parser: counters, streams } = &mut self.counters;
-        let new_parser = || ParserSlot::new(true);
+        let Self { settings, counters: StreamObserverCounters { parser: counters, streams } } = self;
+        let new_parser = || ParserSlot::with_settings(true, settings.clone());
         flow.on_segment(
             segment,
             without_padding(segment),
@@ -108,10 +111,10 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
     }
 
     fn on_end(&mut self, flow: Self::Flow, emit: &mut impl FnMut(Event<P::Event>)) {
-        let StreamObserverCounters { parser: counters, streams } = &mut self.counters;
+        let Self { settings, counters: StreamObserverCounters { parser: counters, streams } } = self;
         flow.on_end(
             streams,
-            || ParserSlot::new(true),
+            || ParserSlot::with_settings(true, settings.clone()),
             |flow, parser: &mut ParserSlot<P>, input| {
                 parser.on_data(input, counters, &mut |side, event| emit(input.event(flow, side, event)));
             },

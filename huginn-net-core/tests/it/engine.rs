@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
@@ -505,7 +504,7 @@ fn shared_state_reports_in_order_and_outlives_flows() {
     assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3, 102]);
     assert_eq!(counters.unwrap().events, 9);
     let mut parallel: Vec<Event<u32>> = Vec::new();
-    let workers = NonZeroUsize::new(2).unwrap();
+    let workers = 2;
     Analyzer::<Syns>::builder().workers(workers).build().analyze(frames(), &mut parallel).unwrap();
     assert_eq!(parallel, events);
     let mut queued: Vec<Event<u32>> = Vec::new();

@@ -8,7 +8,7 @@ use huginn_net_core::Event;
 
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
-use crate::record::{EVENT_NAMES, EventKind};
+use crate::record::EventKind;
 use crate::{Observation, Scope};
 
 /// Maximum hosts whose events of a second are counted, from the time at which all hosts together have half of the limit of
@@ -50,7 +50,7 @@ pub(crate) struct Rates {
     /// The second of the last event. Any other second, also an earlier one, resets the counts: one wrong time stamp must not
     /// make all later events share a second.
     second: u32,
-    kinds: [Load; EVENT_NAMES.len()],
+    kinds: [Load; EventKind::ALL.len()],
     all: Load,
     /// Loads since half of the limit of a host was reached by all hosts together.
     hosts: HashMap<IpAddr, Load, RandomState>,
@@ -140,7 +140,7 @@ impl Rates {
     /// Counts an event that was not admitted, if it is a match.
     #[cold]
     fn count_match(&mut self, ticket: &Ticket) {
-        if EVENT_NAMES.get(ticket.kind) == Some(&"match") {
+        if ticket.kind == EventKind::Match.number() {
             self.suppressed_matches = self.suppressed_matches.saturating_add(1);
         }
     }

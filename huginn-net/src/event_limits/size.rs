@@ -227,6 +227,8 @@ fn observation_bytes(observation: &Observation, limit: TextLimit) -> u64 {
         Observation::Tool(found) => tool(&found.label).saturating_add(ALERT_FIELDS as u64),
         Observation::Connection(found) => connection(found),
         Observation::Match(found) => matched(found, limit).saturating_add(ALERT_FIELDS as u64),
+        // A table of text has the fields as JSON, with its quotation marks doubled.
+        Observation::Own(own) => sum([own.json_len().saturating_mul(2), own.name().len()]),
     }
 }
 

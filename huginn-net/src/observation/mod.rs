@@ -3,6 +3,7 @@
 mod connection;
 pub(crate) mod finding;
 mod history;
+mod own;
 mod reasons;
 pub(crate) mod span;
 mod tool;
@@ -28,6 +29,7 @@ use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshak
 use serde::{Deserialize, Serialize};
 
 use crate::header_text::is_product_list;
+use crate::record::EventKind;
 use crate::scope::Scope;
 
 pub use self::connection::{Connection, Traffic};
@@ -37,6 +39,7 @@ pub use self::finding::{
     ScanFinding, ScanRemark, ScanSegments, ScanTarget, ServerMark, ServerMarks, UnusualServerFinding,
 };
 pub use self::history::TcpHistory;
+pub use self::own::{IntoOwn, OwnEvent, OwnObservation};
 pub(crate) use self::reasons::REASON_NAMES;
 pub use self::reasons::Reasons;
 pub use self::tool::ToolObservation;
@@ -101,9 +104,19 @@ pub enum Observation {
     Connection(Box<Connection>),
     /// A value of the event before it that a list watches; only with [`Configure::watch_lists`](crate::Configure::watch_lists).
     Match(Box<Match>),
+    /// An event of a protocol of the caller's own; only with [`Configure::with`](crate::Configure::with).
+    Own(Box<OwnObservation>),
 }
 
 impl Observation {
+    /// The name of the kind of event: the value of the field `event`.
+    pub fn event_name(&self) -> &'static str {
+        match self {
+            Self::Own(own) => own.name(),
+            _ => EventKind::of(self).name(),
+        }
+    }
+
     /// The length limit of the texts that an event with this observation reports. The observation itself has all of them.
     pub fn text_limit(&self) -> TextLimit {
         match self {

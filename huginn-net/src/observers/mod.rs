@@ -8,6 +8,7 @@ mod examples;
 mod flow_state;
 mod login;
 mod open_connection;
+mod own;
 mod progress;
 mod protocol_kinds;
 #[cfg(feature = "decrypt")]
@@ -41,6 +42,7 @@ use self::examples::BlindSpotExamples;
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
 use self::open_connection::OpenConnection;
+pub use self::own::{Own, OwnFlow, WithOwn};
 pub(crate) use self::protocol_kinds::{Count, of_protocols, sum};
 pub use self::settings::Configure;
 pub use self::stages::WithoutHosts;

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::{Builder, Replaceable, ReplaceableReader};
+use huginn_net_core::{Builder, Protocol, Replaceable, ReplaceableReader};
 use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParserSettings, TlsUdpObserver};
 
-use super::{BlindSpotExamples, Decryption, Observers, ProtocolCounters};
+use super::{BlindSpotExamples, Decryption, Observers, Own, ProtocolCounters, WithOwn};
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
 use crate::hosts::{Baseline, FindingSettings, HostLimits, Hosts};
-use crate::observation::Clients;
+use crate::observation::{Clients, IntoOwn, OwnEvent};
 use crate::parser_events::ParserSettings;
 use crate::scope::Scope;
 use crate::watch::{WatchListHandle, Watcher};
@@ -80,6 +80,18 @@ pub trait Configure: Sized {
     #[doc(hidden)]
     #[must_use]
     fn set(self, change: impl FnOnce(&mut Observers)) -> Self;
+
+    /// What [`with`](Self::with) returns.
+    #[doc(hidden)]
+    type With<P: Protocol<SharedState = (), Event: OwnEvent>>;
+
+    /// Adds a protocol of the caller's own: the analyzer then reports its events as [`Observation::Own`](crate::Observation::Own), beside
+    /// those of the built-in protocols and as they are: in the order of the capture, within the limits, in tables and in JSON.
+    ///
+    /// A parser of TCP streams becomes a protocol with [`StreamObserver`](huginn_net_core::StreamObserver), its settings with
+    /// [`StreamObserver::with_settings`](huginn_net_core::StreamObserver::with_settings).
+    #[must_use]
+    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> Self::With<P>;
 
     /// Sets the database of signatures (default: the built-in one).
     #[must_use]
@@ -228,11 +240,51 @@ impl Configure for Observers {
         change(&mut self);
         self
     }
+
+    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = WithOwn<Own<P>>;
+
+    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> WithOwn<Own<P>> {
+        WithOwn { observers: self, own: Own(protocol) }
+    }
+}
+
+impl<O: Protocol<Event: IntoOwn>> Configure for WithOwn<O> {
+    fn set(mut self, change: impl FnOnce(&mut Observers)) -> Self {
+        change(&mut self.observers);
+        self
+    }
+
+    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = WithOwn<(O, Own<P>)>;
+
+    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> WithOwn<(O, Own<P>)> {
+        WithOwn { observers: self.observers, own: (self.own, Own(protocol)) }
+    }
 }
 
 impl Configure for Builder<Observers> {
     fn set(self, change: impl FnOnce(&mut Observers)) -> Self {
-        self.map_protocol(|observers| observers.set(change))
+        self.map_protocol(|protocol| protocol.set(change))
+    }
+
+    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = Builder<WithOwn<Own<P>>>;
+
+    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> Builder<WithOwn<Own<P>>> {
+        self.map_protocol(|built_in| built_in.with(protocol))
+    }
+}
+
+impl<O: Protocol<Event: IntoOwn>> Configure for Builder<WithOwn<O>> {
+    fn set(self, change: impl FnOnce(&mut Observers)) -> Self {
+        self.map_protocol(|protocol| protocol.set(change))
+    }
+
+    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = Builder<WithOwn<(O, Own<P>)>>;
+
+    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(
+        self,
+        protocol: P,
+    ) -> Builder<WithOwn<(O, Own<P>)>> {
+        self.map_protocol(|built_in| built_in.with(protocol))
     }
 }
 

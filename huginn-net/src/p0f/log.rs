@@ -64,7 +64,8 @@ impl<'a> P0fLine<'a> {
             | Observation::Finding(_)
             | Observation::Tool(_)
             | Observation::Connection(_)
-            | Observation::Match(_) => return None,
+            | Observation::Match(_)
+            | Observation::Own(_) => return None,
         };
         Some(Self { event, observation })
     }

@@ -5,13 +5,13 @@ use std::borrow::Borrow;
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::Handshake;
 use serde::de::Error;
-use serde::ser::SerializeStruct;
+use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::VERSION;
 use super::describe::{
-    FieldInfo, FieldName, Fields, Object, Value as _, ValueVisitor, Visit, field_name, records,
+    FieldInfo, FieldName, Fields, Object, Omit, Value as _, ValueVisitor, Visit, field_name, records,
 };
 use super::flow::FlowRecord;
 use super::kinds::{
@@ -19,6 +19,7 @@ use super::kinds::{
     MismatchRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord,
     UptimeRecord,
 };
+use super::own::OwnRecord;
 use super::text::{LimitedTexts, Text};
 use super::tls::{TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord};
 use crate::alert::{Alert, AlertKind};
@@ -107,16 +108,24 @@ huginn_net_core::named! {
         Hosts = "hosts",
         /// What deserves a look.
         Alerts = "alerts",
+        /// Protocols of the caller's own.
+        Own = "own protocols",
     }
 }
 
-/// Declares the kinds of events: the fields of each, its name, its title and its group.
+/// Declares the kinds of events: the fields of each, its name, its title and its group. After `own`: the kind of all events whose names
+/// are known at run time.
 macro_rules! kinds {
-    ($(
-        $(#[doc = $meaning:literal])+
-        $kind:ident($record:ident $(<$life:lifetime>)?): $name:literal, $title:literal, $group:ident;
-    )+) => {
-        /// The names of all kinds of events, as the field `event` has them.
+    (
+        $(
+            $(#[doc = $meaning:literal])+
+            $kind:ident($record:ident $(<$life:lifetime>)?): $name:literal, $title:literal, $group:ident;
+        )+
+        own:
+        $(#[doc = $own_meaning:literal])+
+        $own:ident($own_record:ident<$own_life:lifetime>): $own_name:literal, $own_title:literal, $own_group:ident;
+    ) => {
+        /// The names of all kinds of events of the built-in protocols, as the field `event` has them.
         pub const EVENT_NAMES: [&str; [$($name),+].len()] = [$($name),+];
 
         huginn_net_core::table_enum! {
@@ -126,8 +135,11 @@ macro_rules! kinds {
             pub enum EventKind {$(
                 $(#[doc = $meaning])+
                 $kind: $name, $title, EventGroup::$group;
-            )+}
-            /// The name: one of [`EVENT_NAMES`].
+            )+
+                $(#[doc = $own_meaning])+
+                $own: $own_name, $own_title, EventGroup::$own_group;
+            }
+            /// The name: one of [`EVENT_NAMES`], or `own`.
             pub fn name -> &'static str = 0;
             /// The name as a heading.
             pub fn title -> &'static str = 1;
@@ -142,13 +154,17 @@ macro_rules! kinds {
         pub enum Kind<'a> {$(
             $(#[doc = $meaning])+
             $kind($record $(<$life>)?),
-        )+}
+        )+
+            $(#[doc = $own_meaning])+
+            $own($own_record<$own_life>),
+        }
 
         impl Kind<'_> {
-            /// The name of the kind: one of [`EVENT_NAMES`].
+            /// The name of the kind: one of [`EVENT_NAMES`], or `own`.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$kind(_) => $name,)+
+                    Self::$own(_) => $own_name,
                 }
             }
 
@@ -157,7 +173,7 @@ macro_rules! kinds {
                 let fields = Value::Object(fields);
                 match name {
                     $($name => $record::deserialize(fields).map(Self::$kind),)+
-                    other => Err(Error::unknown_variant(other, &EVENT_NAMES)),
+                    _ => $own_record::deserialize(fields).map(Self::$own),
                 }
             }
         }
@@ -167,6 +183,7 @@ macro_rules! kinds {
             fn add_to<O: Object>(&self, object: &mut O) -> Result<(), O::Error> {
                 match self {
                     $(Self::$kind(fields) => fields.add_to(object),)+
+                    Self::$own(fields) => fields.add_to(object),
                 }
             }
         }
@@ -175,6 +192,7 @@ macro_rules! kinds {
         fn fields_of_kind(name: &str) -> Option<&'static [FieldInfo]> {
             match name {
                 $($name => Some($record::FIELDS),)+
+                $own_name => Some($own_record::FIELDS),
                 _ => None,
             }
         }
@@ -220,6 +238,9 @@ kinds! {
     SshHandshake(SshHandshakeRecord<'a>): "ssh_handshake", "SSH handshake", Ssh;
     /// A value that a list watches.
     Match(MatchRecord<'a>): "match", "Match", Alerts;
+    own:
+    /// An event of a protocol of the caller's own.
+    Own(OwnRecord<'a>): "own", "Own protocol", Own;
 }
 
 /// Whether events of this name need handshakes that are [followed](crate::Configure::handshakes).
@@ -271,6 +292,7 @@ impl EventKind {
             Observation::SshServer(_) => Self::SshServer,
             Observation::SshHandshake(_) => Self::SshHandshake,
             Observation::Match(_) => Self::Match,
+            Observation::Own(_) => Self::Own,
         }
     }
 }
@@ -295,7 +317,7 @@ impl<'a> EventRecord<'a> {
         let mut cut = Vec::new();
         let kind = describe(event, &mut cut, Keep);
         Self {
-            head: Head::new(event, EventKind::of(&event.kind).name(), None, None),
+            head: Head::new(event, event.kind.event_name(), None, None),
             flow: (&event.flow).into(),
             alert: Alert::of(event).map(Into::into),
             kind,
@@ -422,6 +444,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
             to.fields(SshHandshakeRecord::new(observation, texts), Kind::SshHandshake)
         }
         Observation::Match(found) => to.fields(MatchRecord::new(found, texts), Kind::Match),
+        Observation::Own(own) => to.fields(OwnRecord::new(own, texts), Kind::Own),
     }
 }
 
@@ -453,7 +476,7 @@ pub(crate) fn add_event<O: Object>(
     object: &mut O,
     add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    let head = Head::new(event, EventKind::of(&event.kind).name(), file, interface);
+    let head = Head::new(event, event.kind.event_name(), file, interface);
     let alert = Alert::of(event).map(AlertFields::from);
     add_parts(object, &head, add_flow, alert.as_ref(), |object| {
         let mut cut = Vec::new();
@@ -478,6 +501,9 @@ pub fn visit_event(
 impl Serialize for EventRecord<'_> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Kind::Own(own) = &self.kind {
+            return self.serialize_own(own, serializer);
+        }
         // Only formats without names of fields use the number.
         let mut object = serializer.serialize_struct("EventRecord", Head::FIELDS.len())?;
         add_parts(
@@ -488,6 +514,44 @@ impl Serialize for EventRecord<'_> {
             |object| self.kind.add_to(object).map(|()| &self.cut),
         )?;
         object.end()
+    }
+}
+
+impl EventRecord<'_> {
+    /// Serializes an event whose fields are known at run time, as a map.
+    fn serialize_own<S: Serializer>(&self, own: &OwnRecord<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = AsMap(serializer.serialize_map(None)?);
+        let Self { head, flow, cut, .. } = self;
+        add_parts(
+            &mut object,
+            head,
+            |object| flow.add_to(object),
+            None,
+            |object| {
+                own.fields.iter().try_for_each(|(name, value)| object.0.serialize_entry(name, value))?;
+                Ok(cut)
+            },
+        )?;
+        object.0.end()
+    }
+}
+
+/// An object whose names are known at run time.
+struct AsMap<M>(M);
+
+impl<M: SerializeMap> Object for AsMap<M> {
+    type Error = M::Error;
+
+    fn add<T: super::describe::Value>(&mut self, name: FieldName, value: &T) -> Result<(), M::Error> {
+        self.0.serialize_entry(name.as_str(), value)
+    }
+
+    fn add_unless_omitted<T: super::describe::Value + Omit>(
+        &mut self,
+        name: FieldName,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        if value.is_omitted() { Ok(()) } else { self.add(name, value) }
     }
 }
 

@@ -22,20 +22,19 @@
 //! ```
 
 mod csv_text;
-mod custom;
 pub(crate) mod describe;
 mod event;
 mod flow;
 pub mod formats;
 mod json;
 mod kinds;
+mod own;
 mod quic;
 mod schema;
 mod text;
 mod tls;
 
 pub use self::csv_text::csv_text;
-pub use self::custom::CustomEventRecord;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
 pub(crate) use self::event::{ALERT_NAMES, is_alert};
 pub use self::event::{
@@ -49,6 +48,7 @@ pub use self::kinds::{
     ListedRecord, MismatchRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshHandshakeRecord,
     SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };
+pub use self::own::OwnRecord;
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
 pub use self::schema::events_schema;
 pub use self::text::Text;

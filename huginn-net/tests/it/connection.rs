@@ -120,7 +120,7 @@ fn reused_ports_are_another_connection() {
 fn cancelled_analysis_reports_no_open_connection() {
     for workers in [1, 3] {
         let builder = HuginnNet::builder_with(Observers::default().connections(true));
-        let mut analyzer = builder.workers(std::num::NonZeroUsize::new(workers).unwrap()).build();
+        let mut analyzer = builder.workers(workers).build();
         let token = analyzer.cancel_token();
         let mut rows = 0;
         let mut sink = |event: Event| {

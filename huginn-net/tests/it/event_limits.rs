@@ -1,8 +1,6 @@
 //! Checks the limits of the output: lengths of texts, events of a connection, of a host and of a kind, bytes by the bytes
 //! of the capture.
 
-use std::num::NonZeroUsize;
-
 use huginn_net::core::{FlowLimits, Frames};
 use huginn_net::observers::{EventLimits, SuppressedEvents};
 use huginn_net::record::JsonEvent;
@@ -58,7 +56,6 @@ impl Capture {
 
     /// Returns the JSON of all events, and the events that were suppressed.
     pub(crate) fn analyze(&self, observers: Observers, workers: usize) -> (Vec<String>, SuppressedEvents) {
-        let workers = NonZeroUsize::new(workers).unwrap();
         let mut analyzer = HuginnNet::builder_with(observers)
             .flow_limits(FlowLimits::default())
             .workers(workers)

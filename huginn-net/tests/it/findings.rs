@@ -1,6 +1,6 @@
 //! Checks findings over captures; tests over synthetic traffic are beside the code.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroU32;
 
 use huginn_net::alert::Alert;
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
@@ -125,7 +125,7 @@ fn findings_are_those_of_one_worker_and_need_to_be_enabled() {
     for capture in ["nmap-scan.pcap", "hosts-plain.pcap", "http-imitation.pcap", "hosts-ua.pcap"] {
         let builder = || HuginnNet::builder().findings(Some(low()));
         let expected = findings(capture, &mut builder().build());
-        let workers = NonZeroUsize::new(3).unwrap();
+        let workers = 3;
         let mut parallel = builder().workers(workers).block_bytes(4096).build();
         assert_eq!(findings(capture, &mut parallel), expected, "{capture}");
         let counters = parallel.shared_state().findings();
@@ -211,7 +211,7 @@ fn new_fingerprints_are_those_of_one_worker() {
     for capture in ["tls-clients.pcap", "ssh-openssh.pcap", "http-chromium.pcap", "nmap-scan.pcap"] {
         let mut one = HuginnNet::builder().baseline(empty()).build();
         let expected = findings(capture, &mut one);
-        let workers = NonZeroUsize::new(3).unwrap();
+        let workers = 3;
         let mut parallel = HuginnNet::builder().baseline(empty()).workers(workers).block_bytes(4096).build();
         assert_eq!(findings(capture, &mut parallel), expected, "{capture}");
         let hosts = parallel.shared_state();

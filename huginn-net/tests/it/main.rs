@@ -16,6 +16,7 @@ mod connection;
 mod consistency;
 mod evasion;
 mod event_limits;
+mod examples;
 mod findings;
 mod goldens;
 mod heads;

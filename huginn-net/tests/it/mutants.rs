@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Cursor;
-use std::num::NonZeroUsize;
 
 use crate::captures;
 use huginn_net::record::JsonEvent;
@@ -45,7 +44,6 @@ fn analyze(capture: &[u8], workers: usize) -> Vec<String> {
     let Ok(reader) = CaptureReader::from_reader("mutant", Cursor::new(capture.to_vec())) else {
         return Vec::new();
     };
-    let workers = NonZeroUsize::new(workers).unwrap();
     let mut analyzer = HuginnNet::builder().workers(workers).block_bytes(4096).build();
     let mut lines = Vec::new();
     let outcome = analyzer.analyze(reader, &mut |event: Event| {

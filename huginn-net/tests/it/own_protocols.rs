@@ -1,14 +1,19 @@
 //! Parsers of the caller's own beside the built-in ones, and frames from a thread of the caller's own.
 
-use std::num::NonZeroUsize;
 use std::thread;
 
+use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::{
-    Either, Event as CoreEvent, NextFrame, Probe, StreamData, StreamObserver, StreamParser, StreamStart,
-    frame_channel,
+    Frames, Interest, NextFrame, Origin, Probe, Protocol, Segment, StreamData, StreamObserver, StreamParser,
+    StreamStart, frame_channel,
 };
-use huginn_net::record::CustomEventRecord;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Side, Source};
+use huginn_net::observation::OwnEvent;
+use huginn_net::observers::EventLimits;
+use huginn_net::record::formats::{EventFormat, FormattedEvent};
+use huginn_net::record::{EventRecord, JsonEvent};
+use huginn_net::{
+    CaptureReader, Configure, Event, Frame, HuginnNet, LinkType, Observation, Side, Source, Timestamp,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,24 +21,34 @@ use crate::captures;
 
 /// Reads the method of the first request of a connection.
 #[derive(Debug)]
-struct Method(bool);
+struct Method {
+    name: &'static str,
+    is_done: bool,
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct MethodEvent {
     method: String,
 }
 
+impl OwnEvent for MethodEvent {
+    fn name(&self) -> &'static str {
+        "http_method"
+    }
+}
+
 impl StreamParser for Method {
     type Event = MethodEvent;
     type Counters = ();
-    type Settings = ();
+    /// The name of the method, if it is not that of the request.
+    type Settings = &'static str;
 
     fn probe(_: Side, first: &[u8]) -> Probe {
         if first.starts_with(b"GET ") { Probe::Certain } else { Probe::NotForUs }
     }
 
-    fn new(_: StreamStart, (): ()) -> Self {
-        Self(false)
+    fn new(_: StreamStart, name: &'static str) -> Self {
+        Self { name, is_done: false }
     }
 
     fn on_data(
@@ -44,15 +59,15 @@ impl StreamParser for Method {
         emit: &mut impl FnMut(Side, MethodEvent),
     ) {
         if let StreamData::Bytes(bytes) = data {
-            let method =
-                String::from_utf8_lossy(bytes.split(|byte| *byte == b' ').next().unwrap()).into_owned();
+            let found = String::from_utf8_lossy(bytes.split(|byte| *byte == b' ').next().unwrap());
+            let method = if self.name.is_empty() { &*found } else { self.name }.to_owned();
             emit(side, MethodEvent { method });
-            self.0 = true;
+            self.is_done = true;
         }
     }
 
     fn reads(&self, side: Side) -> bool {
-        side == Side::Client && !self.0
+        side == Side::Client && !self.is_done
     }
 
     fn buffered_bytes(&self) -> usize {
@@ -69,34 +84,139 @@ fn built_in() -> Vec<Event> {
     events
 }
 
+/// Reports the length of each datagram.
+#[derive(Default)]
+struct Datagrams;
+
+#[derive(Debug, Serialize)]
+struct Datagram {
+    len: usize,
+    text: String,
+}
+
+impl OwnEvent for Datagram {
+    fn name(&self) -> &'static str {
+        "datagram"
+    }
+}
+
+impl Protocol for Datagrams {
+    type Flow = ();
+    type Event = Datagram;
+    type SharedState = ();
+    type Counters = ();
+
+    fn shared_state(&self) {}
+
+    fn fork(&self) -> Self {
+        Self
+    }
+
+    fn counters(&self) {}
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        segment.tcp().is_none().then_some(Side::Client)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        (): &mut (),
+        emit: &mut impl FnMut(Origin, Datagram),
+    ) -> Interest {
+        let text = String::from_utf8_lossy(segment.payload).into_owned();
+        emit(sender.into(), Datagram { len: segment.payload.len(), text });
+        Interest::More
+    }
+}
+
+/// An IPv4 datagram with three bytes.
+const DATAGRAM: [u8; 31] = [
+    0x45, 0, 0, 31, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, //
+    0x30, 0x39, 0, 53, 0, 11, 0, 0, b'a', b'b', b'c',
+];
+
+fn datagrams(count: usize) -> Frames<'static, impl Iterator<Item = Frame<'static>>> {
+    let frame = Frame { ts: Timestamp::new(1, 0, 6), link: LinkType::RAW, data: &DATAGRAM, wire_len: 31 };
+    Frames::new(std::iter::repeat_n(frame, count))
+}
+
 #[test]
-fn pair_reports_events_of_both_protocols() {
+fn own_protocol_reports_beside_built_in_ones() {
     let requests =
         built_in().iter().filter(|event| matches!(event.kind, Observation::HttpRequest(_))).count();
     assert!(requests > 0);
     for workers in [1, 2, 3] {
-        let protocols = (Observers::default(), StreamObserver::<Method>::default());
-        let builder = huginn_net::core::Analyzer::builder_with(protocols);
-        let mut analyzer = builder.workers(NonZeroUsize::new(workers).unwrap()).build();
-        let (mut findings, mut methods) = (Vec::new(), Vec::new());
+        let builder = HuginnNet::builder().with(StreamObserver::<Method>::default()).with(Datagrams);
+        let mut analyzer = builder.workers(workers).build();
         let capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
-        let mut sink = |event: CoreEvent<Either<Observation, MethodEvent>>| match event.split() {
-            Either::First(event) => findings.push(event),
-            Either::Second(event) => methods.push(event),
-        };
-        analyzer.analyze(capture, &mut sink).unwrap();
-        assert_eq!(findings, built_in());
-        assert!(!methods.is_empty() && methods.len() <= requests);
-        assert!(methods.iter().all(|event| event.kind.method == "GET" && event.subject == Side::Client));
+        let mut events: Vec<Event> = Vec::new();
+        analyzer.analyze(capture, &mut events).unwrap();
+        let (own, others): (Vec<Event>, _) =
+            events.into_iter().partition(|event| matches!(event.kind, Observation::Own(_)));
+        assert_eq!(others, built_in());
+        assert!(!own.is_empty() && own.len() <= requests);
+        for event in &own {
+            let Observation::Own(found) = &event.kind else { panic!("{event:?}") };
+            assert_eq!(found.get::<MethodEvent>(), Some(&MethodEvent { method: "GET".to_owned() }));
+            assert_eq!((event.kind.event_name(), event.subject), ("http_method", Side::Client));
+        }
+        assert_eq!(BlindSpot::of_analyzer(&analyzer), Vec::new());
 
-        let line = serde_json::to_string(&CustomEventRecord::new("http_method", &methods[0])).unwrap();
-        let line: Value = serde_json::from_str(&line).unwrap();
+        let line = JsonEvent { event: &own[0], file: None }.to_string();
+        let value: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(
-            (&line["v"], &line["event"], &line["method"]),
-            (&1.into(), &"http_method".into(), &"GET".into())
+            (&value["v"], &value["event"], &value["method"], &value["server"]["port"]),
+            (&1.into(), &"http_method".into(), &"GET".into(), &80.into())
         );
-        assert_eq!(line["server"]["port"], 80);
+        let record = EventRecord::from_event(&own[0]);
+        assert_eq!(serde_json::to_string(&record).unwrap(), line);
+        assert_eq!(serde_json::from_str::<EventRecord<'_>>(&line).unwrap(), record);
+        let eve = FormattedEvent::new(EventFormat::Eve, &own[0]).to_string();
+        assert!(eve.contains(r#""own":{"method":"GET"}"#), "{eve}");
     }
+}
+
+#[test]
+fn own_settings_reach_all_workers() {
+    for workers in [1, 3] {
+        let builder = HuginnNet::builder().with(StreamObserver::<Method>::with_settings("get"));
+        let mut analyzer = builder.workers(workers).block_bytes(1).build();
+        let mut methods = Vec::new();
+        let capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
+        analyzer
+            .analyze(capture, &mut |event: Event| {
+                if let Observation::Own(own) = event.kind {
+                    methods.push(own.fields()["method"].clone());
+                }
+            })
+            .unwrap();
+        assert!(!methods.is_empty() && methods.iter().all(|method| method == "get"), "{methods:?}");
+    }
+}
+
+#[test]
+fn own_events_have_connections_and_limits() {
+    let limits = EventLimits { max_events_per_connection: Some(2), ..EventLimits::default() };
+    let builder = || HuginnNet::builder().with(Datagrams).connections(true);
+    let names = |events: &[Event]| events.iter().map(|event| event.kind.event_name()).collect::<Vec<_>>();
+    let mut events: Vec<Event> = Vec::new();
+    builder().build().analyze(datagrams(3), &mut events).unwrap();
+    assert_eq!(names(&events), ["datagram", "datagram", "datagram", "connection"]);
+    let Observation::Connection(connection) = &events[3].kind else { panic!("{events:?}") };
+    assert_eq!((connection.client.packets, connection.client.bytes), (3, 9));
+
+    let (mut events, mut analyzer) = (Vec::new(), builder().event_limits(limits).build());
+    analyzer.analyze(datagrams(5), &mut events).unwrap();
+    assert_eq!(names(&events), ["datagram", "datagram", "connection"]);
+    assert_eq!(analyzer.protocol().observers().counters().events_suppressed.connection, 3);
+
+    let limits = EventLimits { max_text_bytes: Some(2), ..EventLimits::default() };
+    let (mut events, mut analyzer): (Vec<Event>, _) = (Vec::new(), builder().event_limits(limits).build());
+    analyzer.analyze(datagrams(1), &mut events).unwrap();
+    let line = JsonEvent { event: &events[0], file: None }.to_string();
+    assert!(line.ends_with(r#""len":3,"text":"ab","cut":["text"]}"#), "{line}");
 }
 
 #[test]
@@ -110,7 +230,7 @@ fn channel_passes_frames_to_any_number_of_workers() {
             }
         });
         let mut events: Vec<Event> = Vec::new();
-        let mut analyzer = HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).build();
+        let mut analyzer = HuginnNet::builder().workers(workers).build();
         analyzer.analyze(receiver, &mut events).unwrap();
         capture.join().unwrap();
         assert_eq!(events, built_in());
@@ -119,12 +239,7 @@ fn channel_passes_frames_to_any_number_of_workers() {
 
 #[test]
 fn channel_ends_with_either_side() {
-    let frame = huginn_net::Frame {
-        ts: huginn_net::Timestamp::default(),
-        link: huginn_net::LinkType::RAW,
-        data: &[0x45; 4],
-        wire_len: 4,
-    };
+    let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45; 4], wire_len: 4 };
     let (mut sender, receiver) = frame_channel();
     drop(receiver);
     assert!(sender.send(&frame).is_err());
@@ -144,12 +259,12 @@ fn channel_ends_with_either_side() {
 }
 
 /// The frames of a capture, in memory that outlives every thread.
-fn leaked_frames() -> Vec<huginn_net::Frame<'static>> {
+fn leaked_frames() -> Vec<Frame<'static>> {
     let mut capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
     let mut frames = Vec::new();
     while let Some(frame) = capture.next_frame().unwrap() {
         let data: &'static [u8] = frame.data.to_vec().leak();
-        frames.push(huginn_net::Frame { ts: frame.ts, link: frame.link, data, wire_len: frame.wire_len });
+        frames.push(Frame { ts: frame.ts, link: frame.link, data, wire_len: frame.wire_len });
     }
     frames
 }

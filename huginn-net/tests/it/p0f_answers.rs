@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -175,7 +174,6 @@ fn answers_are_equal_for_any_worker_count() {
         ["hosts-nat.pcap", "hosts-ua.pcap", "hosts-proxy.pcap", "http-firefox.pcap", "made-erspan.pcap"]
     {
         let answers = |workers| -> Vec<P0fAnswer> {
-            let workers = NonZeroUsize::new(workers).unwrap();
             let observers = Observers::default().profiles(true);
             let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
             let capture = CaptureReader::open(captures::path(name)).unwrap();

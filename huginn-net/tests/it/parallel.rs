@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fs;
 use std::io;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ fn analyze_source<'f>(
 }
 
 fn builder(workers: usize, block_bytes: usize) -> Builder<Observers> {
-    HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)
+    HuginnNet::builder().workers(workers).block_bytes(block_bytes)
 }
 
 fn with_connections() -> Builder<Observers> {
@@ -96,13 +95,13 @@ fn repeated_captures_give_equal_events() {
             (7, 4096),
             (8, 1),
         ] {
-            let parallel = builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes);
+            let parallel = builder().workers(workers).block_bytes(block_bytes);
             let found = analyze(parallel, packets.clone()).unwrap();
             assert!(found == want, "{workers} workers, blocks of {block_bytes} bytes");
         }
         // The caller's thread analyses the first frames.
         for workers in [2, 16] {
-            let mut analyzer = builder().workers(NonZeroUsize::new(workers).unwrap()).build();
+            let mut analyzer = builder().workers(workers).build();
             let frames = Frames::new(packets.iter().map(|packet| packet.frame()));
             let mut events = Vec::new();
             let each = |event: &Event| events.push(event.clone());
@@ -125,7 +124,7 @@ fn seed_of_flow_table_changes_no_event() {
         let want = analyze(builder(1), packets.clone()).unwrap();
         assert!(want.1.flows.expired > 100, "{}", want.1.flows.expired);
         for (seed, workers) in [(2, 1), (3, 1), (1, 2), (2, 2), (3, 3), (4, 8)] {
-            let parallel = builder(seed).workers(NonZeroUsize::new(workers).unwrap()).block_bytes(4096);
+            let parallel = builder(seed).workers(workers).block_bytes(4096);
             let found = analyze(parallel, packets.clone()).unwrap();
             assert!(found == want, "timeout {idle_timeout:?}, seed {seed}, {workers} workers");
         }
@@ -146,7 +145,7 @@ fn evicted_connections_give_equal_events() {
         let evicted = want.1.flows.evicted + want.1.flows.evicted_for_memory;
         assert!(evicted > 10, "{evicted}");
         for workers in [2, 3, 8] {
-            let parallel = builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(4096);
+            let parallel = builder().workers(workers).block_bytes(4096);
             let found = analyze(parallel, packets.clone()).unwrap();
             assert!(found == want, "{workers} workers");
         }
@@ -183,7 +182,7 @@ fn large_file_equals_its_frames() {
         let stream = CaptureReader::from_reader("a stream", io::Cursor::new(file.clone())).unwrap();
         assert!(analyze(builder(workers, block_bytes), stream) == want, "from a stream, {which}");
     }
-    let some = HuginnNet::builder().workers(NonZeroUsize::new(3).unwrap());
+    let some = HuginnNet::builder().workers(3);
     assert!(analyze(some, open()) == want, "blocks of the default size");
 }
 

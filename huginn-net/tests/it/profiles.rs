@@ -1,7 +1,6 @@
 //! Checks the host profiles of captures with documented hosts (`captures/README.md`).
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +10,6 @@ use huginn_net::observation::ChangeObservation;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Side};
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
-    let workers = NonZeroUsize::new(workers).unwrap();
     let mut analyzer = HuginnNet::builder_with(observers).workers(workers).build();
     analyzer.analyze(CaptureReader::open(capture).unwrap(), &mut |_: Event| ()).unwrap();
     analyzer.shared_state().profiles().cloned().collect()

@@ -1,7 +1,5 @@
 //! Checks scans, scanners and their proof over packets.
 
-use std::num::NonZeroUsize;
-
 use huginn_net::alert::{Alert, AlertKind, Severity};
 use huginn_net::core::Frames;
 use huginn_net::hosts::FindingSettings;
@@ -86,7 +84,7 @@ impl Packets {
             });
             let mut rows = Vec::new();
             let builder = HuginnNet::builder().findings(Some(FindingSettings::default()));
-            let builder = builder.workers(NonZeroUsize::new(workers).unwrap()).block_bytes(4096);
+            let builder = builder.workers(workers).block_bytes(4096);
             let sink = &mut |event: Event| {
                 if let Some(alert) = Alert::of(&event) {
                     let reason = alert.reason().to_string();

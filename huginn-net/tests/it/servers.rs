@@ -1,7 +1,5 @@
 //! Checks findings about TLS servers over connections that the tests make (RFC 5246, RFC 8446), with certificates of their own.
 
-use std::num::NonZeroUsize;
-
 use huginn_net::alert::{Alert, Severity};
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
 use huginn_net::hosts::{FindingSettings, HostUpdate, HostUpdateRecord};
@@ -235,7 +233,6 @@ impl Capture {
     }
 
     fn events(&self, observers: Observers, workers: usize) -> Vec<Event> {
-        let workers = NonZeroUsize::new(workers).unwrap();
         let mut analyzer = HuginnNet::builder_with(observers).workers(workers).block_bytes(4096).build();
         let mut events = Vec::new();
         analyzer.analyze(Frames::new(self.frames()), &mut |event: Event| events.push(event)).unwrap();

@@ -1,7 +1,6 @@
 //! Checks that steps of the capture clock lose no hello, head or banner, for any number of workers.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::Frames;
@@ -137,7 +136,6 @@ fn steps_are_equal_for_any_worker_count() {
         let mut stepped = packets.clone();
         steps.iter().for_each(|step| step.apply(&mut stepped));
         let outcome = |workers: usize| {
-            let workers = NonZeroUsize::new(workers).unwrap();
             let mut analyzer = HuginnNet::builder().workers(workers).block_bytes(1 << 14).build();
             let mut events: Vec<Event> = Vec::new();
             analyzer.analyze(Frames::new(stepped.iter().map(Packet::frame)), &mut events).unwrap();
@@ -163,7 +161,7 @@ fn example_of_blind_spot_is_earliest_for_any_worker_count() {
             })
             .collect();
         for workers in 1..=8 {
-            let mut analyzer = HuginnNet::builder().workers(NonZeroUsize::new(workers).unwrap()).build();
+            let mut analyzer = HuginnNet::builder().workers(workers).build();
             analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), &mut |_: Event| {}).unwrap();
             let spots = BlindSpot::of_analyzer(&analyzer);
             let spot = spots.iter().find(|spot| spot.name == "segments_without_flow").unwrap();

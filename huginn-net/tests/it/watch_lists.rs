@@ -542,7 +542,7 @@ fn matches_are_the_same_for_any_number_of_workers() {
         let mut lines = Vec::new();
         let reader = CaptureReader::open(captures::path("tls-rustls.pcap")).unwrap();
         HuginnNet::builder_with(observers(&text))
-            .workers(std::num::NonZeroUsize::new(workers).unwrap())
+            .workers(workers)
             .build()
             .analyze(reader, &mut |event: Event| {
                 lines.push(JsonEvent { event: &event, file: None }.to_string())

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::processors;
 use super::{Analyzer, CancelToken, Dropped, EventRouter, Ingest, Overflow, SnapshotHandle};
 use crate::engine::hash_seed::{HashSeed, Seeds};
 use crate::flow::{FlowPartitions, FlowTable};
@@ -46,10 +47,23 @@ impl<P: Protocol> Builder<P> {
         }
     }
 
-    /// Changes the settings of the protocol.
-    pub fn map_protocol(mut self, change: impl FnOnce(P) -> P) -> Self {
-        self.protocol = change(self.protocol);
-        self
+    /// Changes the protocol: its settings, or what it is.
+    pub fn map_protocol<Q: Protocol>(self, change: impl FnOnce(P) -> Q) -> Builder<Q> {
+        Builder {
+            protocol: change(self.protocol),
+            decode: self.decode,
+            flows: self.flows,
+            filter: self.filter,
+            replaceable_filter: self.replaceable_filter,
+            #[cfg(feature = "bpf")]
+            bpf: self.bpf,
+            workers: self.workers,
+            processors: self.processors,
+            block_bytes: self.block_bytes,
+            overflow: self.overflow,
+            hash_seed: self.hash_seed,
+            cancel: self.cancel,
+        }
     }
 
     /// Sets the configuration of the decoder.
@@ -85,7 +99,7 @@ impl<P: Protocol> Builder<P> {
     }
 
     /// Sets the number of workers of [`Analyzer::analyze`] (default 1: everything runs in the caller's thread, and
-    /// frames are not copied).
+    /// frames are not copied); 0 for one on each processor.
     ///
     /// Two or more workers are threads that share a ring of [blocks](crate::Block). The worker that is ahead fills
     /// the next block and finds the worker of each frame: the hash of a flow's [key](crate::FlowKey) assigns it to one. The
@@ -98,16 +112,17 @@ impl<P: Protocol> Builder<P> {
     ///
     /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
     /// the allocator. [`Analyzer::analyze_ref`], [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
-    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
-        self.workers = workers;
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = NonZeroUsize::new(workers).unwrap_or_else(processors);
         self
     }
 
     /// States how many processors the workers have (default: as many as the system gives the program). State fewer for several analyses at
     /// the same time. It limits nothing, and never decides what is reported: it decides when frames [in memory](crate::Source::lends) move to
     /// the workers, and whether five workers or more read a [file](crate::Source::chunks) at once, which they do with a processor each.
-    pub fn processors(mut self, processors: NonZeroUsize) -> Self {
-        self.processors = Some(processors);
+    /// 0 is the default.
+    pub fn processors(mut self, processors: usize) -> Self {
+        self.processors = NonZeroUsize::new(processors);
         self
     }
 

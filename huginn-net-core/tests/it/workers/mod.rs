@@ -10,7 +10,6 @@ mod sources;
 mod traffic;
 
 use std::fmt::Debug;
-use std::num::NonZeroUsize;
 
 use huginn_net_core::{Analyzer, Builder, Counters, Event, Source};
 
@@ -31,7 +30,6 @@ const EXAMPLES: [&str; 10] = [
 ];
 
 fn builder(workers: usize, block_bytes: usize) -> Builder<Everything> {
-    let workers = NonZeroUsize::new(workers).unwrap();
     // As on a machine with a processor for each worker.
     Analyzer::builder().workers(workers).processors(workers).block_bytes(block_bytes)
 }

@@ -9,6 +9,8 @@ use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::Ja4;
 use serde::ser::{Serialize, SerializeStruct};
 
+use super::own::{OWN_NAME, OwnFields};
+
 pub(crate) use self::object::{JsonFields, append, append_present, write_object, write_record};
 use crate::json;
 
@@ -280,6 +282,11 @@ pub(crate) trait Object {
 
     /// Takes a field that may be left out.
     fn add_unless_omitted<T: Value + Omit>(&mut self, name: FieldName, value: &T) -> Result<(), Self::Error>;
+
+    /// Takes fields that are known at run time: as one object, unless the output can have any field.
+    fn add_own(&mut self, fields: &OwnFields<'_>) -> Result<(), Self::Error> {
+        self.add(OWN_NAME, fields)
+    }
 }
 
 impl<S: SerializeStruct> Object for S {

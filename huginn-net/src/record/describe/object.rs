@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use super::{FieldName, Fields, Object, Omit, Value};
 use crate::json::is_absent;
+use crate::record::own::OwnFields;
 
 /// The fields of an object at the end of a buffer. Each begins with a comma; [`write_object`] replaces the first one. `SPARSE` leaves
 /// absent fields out.
@@ -42,6 +43,11 @@ impl<const SPARSE: bool> Object for JsonFields<'_, SPARSE> {
     #[inline(always)]
     fn add_unless_omitted<T: Value + Omit>(&mut self, name: FieldName, value: &T) -> Result<(), Infallible> {
         if value.is_omitted() { Ok(()) } else { self.add(name, value) }
+    }
+
+    fn add_own(&mut self, fields: &OwnFields<'_>) -> Result<(), Infallible> {
+        fields.write_fields::<SPARSE>(self.out);
+        Ok(())
     }
 }
 

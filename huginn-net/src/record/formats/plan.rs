@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::EventFormat;
 use super::table::{EventValue, FlowValue, Form, Place, ROWS};
-use crate::record::{EVENT_NAMES, fields_of_event, is_alert};
+use crate::record::{EventKind, fields_of_event, is_alert};
 
 /// Fields of EVE's object `quic`, which has what `tls` has over TCP.
 const QUIC_FIELDS: [&str; 5] = ["sni", "ja4", "ja3.hash", "ja3.string", "ja3s.hash"];
@@ -77,7 +77,7 @@ impl FormatPlan {
 
     /// The plan of an event.
     pub(super) fn kind(&self, number: usize, is_quic: bool) -> Option<&KindPlan> {
-        let number = if is_quic { number.saturating_add(EVENT_NAMES.len()) } else { number };
+        let number = if is_quic { number.saturating_add(EventKind::ALL.len()) } else { number };
         self.kinds.get(number)
     }
 
@@ -87,7 +87,7 @@ impl FormatPlan {
             Self { objects: vec![root], flow: Vec::new(), alert_flow: Vec::new(), kinds: Vec::new() };
         plan.kinds = [false, true]
             .into_iter()
-            .flat_map(|is_quic| EVENT_NAMES.map(|name| (name, is_quic)))
+            .flat_map(|is_quic| EventKind::ALL.map(|kind| (kind.name(), is_quic)))
             .map(|(name, is_quic)| plan.plan_kind(format, name, is_quic))
             .collect();
         for row in ROWS {

@@ -1,0 +1,50 @@
+//! A rule over typed events: a client whose JA4 is on a list, and the certificate that its server answered with.
+//!
+//! `cargo run -p huginn-net --example watch_rule CAPTURE JA4...`
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::collections::HashMap;
+use std::error::Error;
+
+use huginn_net::core::FlowId;
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Side};
+
+/// Returns for each listed client: its packet, its JA4, and the subject of the server's certificate.
+pub(crate) fn matches(
+    capture: &str,
+    listed: &[String],
+) -> Result<Vec<(u64, String, String)>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    // The connections of listed clients, until their certificates come or they end.
+    let mut open: HashMap<FlowId, (u64, String)> = HashMap::new();
+    let mut analyzer = HuginnNet::builder().handshakes(true).connections(true).build();
+    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event| match &event.kind {
+        Observation::TlsClient(client) => {
+            let ja4 = client.client.hello.ja4().to_string();
+            if listed.contains(&ja4) {
+                open.insert(event.flow, (event.packet_number, ja4));
+            }
+        }
+        Observation::TlsCertificates(observed) if event.subject == Side::Server => {
+            let certificate = observed.certificates.certificates.first();
+            let subject =
+                certificate.and_then(|found| found.fields()?.subject.as_ref()).map(ToString::to_string);
+            if let Some((packet, ja4)) = open.remove(&event.flow) {
+                found.push((packet, ja4, subject.unwrap_or_default()));
+            }
+        }
+        Observation::Connection(_) => _ = open.remove(&event.flow),
+        _ => {}
+    })?;
+    Ok(found)
+}
+
+#[allow(dead_code, reason = "a test calls matches")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [capture, listed @ ..] = &*arguments else { return Err("usage: watch_rule CAPTURE JA4...".into()) };
+    for (packet, ja4, subject) in matches(capture, listed)? {
+        println!("packet {packet}: {ja4}, certificate of {subject}");
+    }
+    Ok(())
+}

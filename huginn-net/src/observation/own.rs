@@ -1,0 +1,221 @@
+//! Events of protocols of the caller's own.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use huginn_net_core::Either;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::TextLimit;
+
+/// Fields that all events have: an own field of such a name gets `own_` before it.
+const TAKEN: [&str; 13] = [
+    "v",
+    "ts",
+    "event",
+    "subject",
+    "packet",
+    "file",
+    "interface",
+    "conflict",
+    "client",
+    "server",
+    "tunnel",
+    "community_id",
+    "cut",
+];
+
+/// An event of a protocol of the caller's own, for [`Configure::with`](crate::Configure::with).
+///
+/// Its fields, as serde serializes them, are those of its JSON, after those that all events have. Of these, an own field that has the same
+/// name gets `own_` before it.
+///
+/// ```
+/// use huginn_net::observation::OwnEvent;
+///
+/// #[derive(Debug, serde::Serialize)]
+/// struct Greeting {
+///     greeting: String,
+/// }
+///
+/// impl OwnEvent for Greeting {
+///     fn name(&self) -> &'static str {
+///         "ftp_greeting"
+///     }
+/// }
+/// ```
+pub trait OwnEvent: Serialize + fmt::Debug + Send + Sync + 'static {
+    /// The name of the kind of event: the value of the field `event`. Not one of [`EVENT_NAMES`](crate::record::EVENT_NAMES).
+    fn name(&self) -> &'static str;
+}
+
+/// An event of a protocol of the caller's own.
+#[derive(Clone)]
+pub struct OwnObservation {
+    name: &'static str,
+    event: Arc<dyn AnyEvent>,
+    fields: Map<String, Value>,
+    cut: Vec<Box<str>>,
+}
+
+trait AnyEvent: Any + fmt::Debug + Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<T: OwnEvent> AnyEvent for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl OwnObservation {
+    /// Describes an event. One that serde does not serialize as a struct or a map has the field `value`.
+    pub fn new<T: OwnEvent>(event: T) -> Self {
+        let fields = match serde_json::to_value(&event) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(value) => Map::from_iter([("value".to_owned(), value)]),
+            Err(error) => Map::from_iter([("error".to_owned(), Value::String(error.to_string()))]),
+        };
+        let free = |(name, value): (String, Value)| {
+            let is_taken = TAKEN.contains(&&*name);
+            (if is_taken { format!("own_{name}") } else { name }, value)
+        };
+        let fields = fields.into_iter().map(free).collect();
+        Self { name: event.name(), event: Arc::new(event), fields, cut: Vec::new() }
+    }
+
+    /// The name of the kind of event.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The event, if it has this type.
+    pub fn get<T: OwnEvent>(&self) -> Option<&T> {
+        self.event.as_any().downcast_ref()
+    }
+
+    /// The fields as they are written, with texts up to the [limit](crate::observers::EventLimits).
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    /// The names of the fields whose texts were cut.
+    pub fn cut(&self) -> impl Iterator<Item = &str> {
+        self.cut.iter().map(|name| &**name)
+    }
+
+    /// Cuts the texts of the fields.
+    pub(crate) fn limit_texts(&mut self, limit: TextLimit) {
+        for (name, value) in &mut self.fields {
+            if cut(value, limit) {
+                self.cut.push(name.as_str().into());
+            }
+        }
+    }
+
+    /// Bytes of the fields as JSON.
+    pub(crate) fn json_len(&self) -> usize {
+        let mut len = Count(0);
+        // Counting does not fail.
+        let _ = serde_json::to_writer(&mut len, &self.fields);
+        len.0
+    }
+}
+
+/// Cuts the texts in a value, and returns whether one was longer.
+fn cut(value: &mut Value, limit: TextLimit) -> bool {
+    match value {
+        Value::String(text) => {
+            let (start, is_cut) = limit.cut_str(text);
+            let len = start.len();
+            text.truncate(len);
+            is_cut
+        }
+        Value::Array(values) => values.iter_mut().fold(false, |is_cut, value| cut(value, limit) | is_cut),
+        Value::Object(fields) => fields.values_mut().fold(false, |is_cut, value| cut(value, limit) | is_cut),
+        _ => false,
+    }
+}
+
+/// Counts the bytes that are written.
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Two events are equal if they are written alike.
+impl PartialEq for OwnObservation {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, &self.fields) == (other.name, &other.fields)
+    }
+}
+
+impl Eq for OwnObservation {}
+
+impl fmt::Debug for OwnObservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.event.fmt(f)
+    }
+}
+
+/// What own protocols emit: one event, or that of one of several protocols.
+pub trait IntoOwn: Send {
+    /// The event.
+    fn into_own(self) -> OwnObservation;
+}
+
+impl IntoOwn for OwnObservation {
+    fn into_own(self) -> OwnObservation {
+        self
+    }
+}
+
+impl<A: IntoOwn, B: IntoOwn> IntoOwn for Either<A, B> {
+    fn into_own(self) -> OwnObservation {
+        match self {
+            Self::First(event) => event.into_own(),
+            Self::Second(event) => event.into_own(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Serialize)]
+    struct Login {
+        server: String,
+        words: Vec<String>,
+        count: u8,
+    }
+
+    impl OwnEvent for Login {
+        fn name(&self) -> &'static str {
+            "login"
+        }
+    }
+
+    #[test]
+    fn own_fields_give_way_to_those_of_all_events_and_are_cut() {
+        let words = vec!["ä".repeat(4), "short".to_owned()];
+        let mut own = OwnObservation::new(Login { server: "name".to_owned(), words, count: 7 });
+        own.limit_texts(TextLimit::new(Some(5)));
+        let written = serde_json::to_string(own.fields()).unwrap();
+        assert_eq!(written, r#"{"count":7,"own_server":"name","words":["ää","short"]}"#);
+        assert_eq!(own.json_len(), written.len());
+        assert_eq!(own.cut().collect::<Vec<_>>(), ["words"]);
+        assert_eq!(own.get::<Login>().map(|login| login.words[0].len()), Some(8));
+        assert_eq!((own.name(), format!("{own:?}").starts_with("Login {")), ("login", true));
+    }
+}
