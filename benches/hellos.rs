@@ -19,7 +19,7 @@ pub(crate) fn from_captures(captures: &[PathBuf]) -> Vec<ClientHello<'static>> {
         };
         let mut reader = CaptureReader::open(path).unwrap();
         let mut analyzer = HuginnNetTls::builder().build();
-        while let Some(frame) = reader.next_frame().unwrap() {
+        while let Some(frame) = reader.read_frame().unwrap() {
             let _ = analyzer.push(&frame, &mut sink);
         }
     }

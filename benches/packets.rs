@@ -179,7 +179,7 @@ pub(crate) fn capture_path(name: &Path) -> PathBuf {
 fn read(name: &Path, wanted: &impl Fn(&[u8]) -> bool) -> Vec<(u64, Vec<u8>)> {
     let mut reader = CaptureReader::open(capture_path(name)).unwrap();
     let (mut frames, mut first) = (Vec::new(), None);
-    while let Some(frame) = reader.next_frame().unwrap() {
+    while let Some(frame) = reader.read_frame().unwrap() {
         let at = frame.ts.as_nanos();
         let since = at.saturating_sub(*first.get_or_insert(at));
         let is_ip = frame.link == LinkType::ETHERNET && ip_version(frame.data).is_some();

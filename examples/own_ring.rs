@@ -13,7 +13,7 @@ use tokio_stream::StreamExt;
 
 /// Stands for a ring of the program's own: it never waits for the analysis. Returns how many frames were lost.
 fn capture(mut ring: CaptureReader, mut frames: FrameSender) -> Result<u64, FrameChannelClosed> {
-    while let Ok(Some(frame)) = ring.next_frame() {
+    while let Ok(Some(frame)) = ring.read_frame() {
         frames.try_send(&frame)?;
     }
     frames.flush()?;

@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(mut capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) else { return };
     let mut frames = 0;
     let outcome = loop {
-        match capture.next_frame() {
+        match capture.read_frame() {
             Ok(Some(_)) => frames += 1,
             end => break end.map(|_| ()),
         }
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(!error.to_string().is_empty());
     }
     assert_eq!(capture.packets(), frames);
-    assert!(matches!(capture.next_frame(), Ok(None)), "it ends once");
+    assert!(matches!(capture.read_frame(), Ok(None)), "it ends once");
 
     let Ok(mut capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) else { return };
     while let Ok(Some(labelled)) = capture.next_labelled_frame() {

@@ -49,7 +49,7 @@ fn type_name(data_type: &DataType) -> String {
 fn events(column: &ColumnInfo) -> String {
     let all = huginn_net::record::EVENT_NAMES.len();
     let sources = column.sources.iter().map(|(events, path)| {
-        let events = if events.len() == all { "all".to_owned() } else { names(events) };
+        let events = if events.len() >= all { "all".to_owned() } else { names(events) };
         if path.is_empty() || *path == column.name { events } else { format!("{events}: `{path}`") }
     });
     sources.collect::<Vec<_>>().join("; ")

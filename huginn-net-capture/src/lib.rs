@@ -72,7 +72,7 @@ use stream::Stream;
 /// let file: Vec<u8> = header.into_iter().chain(packet).collect();
 ///
 /// let mut capture = CaptureReader::from_reader("a slice", std::io::Cursor::new(file))?;
-/// while let Some(frame) = capture.next_frame()? {
+/// while let Some(frame) = capture.read_frame()? {
 ///     assert_eq!(frame.ts.to_string(), "2020-07-13T04:20:16.000001Z");
 ///     assert_eq!((frame.data, frame.wire_len), (&[0x45][..], 20));
 /// }
@@ -200,7 +200,7 @@ impl CaptureReader {
     /// # Errors
     /// If the capture is damaged or truncated, or cannot be read or decompressed.
     #[inline]
-    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+    pub fn read_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some(record) = self.next_record()? else { return Ok(None) };
         Ok(Some(self.lend(record)))
     }
@@ -209,8 +209,8 @@ impl CaptureReader {
     /// an error.
     ///
     /// # Errors
-    /// Those of [`next_frame`](Self::next_frame).
-    pub fn next_frame_with_interface(
+    /// Those of [`read_frame`](Self::read_frame).
+    pub fn read_frame_with_interface(
         &mut self,
     ) -> Result<Option<(Frame<'_>, CaptureInterface)>, CaptureError> {
         let Some(record) = self.next_record()? else { return Ok(None) };
@@ -229,7 +229,7 @@ impl CaptureReader {
     /// block of macOS in a pcapng file. Such blocks are read from the first call on, so read all frames in this way.
     ///
     /// # Errors
-    /// Those of [`next_frame`](Self::next_frame). A damaged block or option that only names processes is
+    /// Those of [`read_frame`](Self::read_frame). A damaged block or option that only names processes is
     /// an error in the [frame](LabelledFrame::process).
     pub fn next_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
         if let Format::Pcapng(pcapng) = &mut self.format {

@@ -41,7 +41,7 @@ const UNKNOWN_LENGTH: [u8; 8] = [0xff; 8];
 /// writer.write_frame(id, &frame, ["the first byte"])?;
 ///
 /// let mut capture = CaptureReader::from_reader("a slice", std::io::Cursor::new(writer.finish()?))?;
-/// let frame = capture.next_frame()?.unwrap();
+/// let frame = capture.read_frame()?.unwrap();
 /// assert_eq!((frame.ts, frame.data, frame.wire_len), (ts, &[0x45][..], 20));
 /// # Ok(())
 /// # }

@@ -87,6 +87,21 @@ pub use observation::{Event, Observation};
 pub use observers::{Configure, Observers};
 pub use scope::Scope;
 
+/// What most programs use: `use huginn_net::prelude::*;`. It has no modules, whose names `core` and `http` may be taken.
+pub mod prelude {
+    pub use huginn_net_core::{
+        CancelToken, Counters, Frame, LinkType, Run, Side, Sink, Source, Timestamp, frame_channel,
+    };
+
+    #[cfg(feature = "capture")]
+    pub use crate::CaptureReader;
+    pub use crate::observation::OwnEvent;
+    pub use crate::record::JsonEvent;
+    pub use crate::{
+        ClientDatabase, Configure, Database, Event, HuginnNet, Label, Observation, Observers, Scope,
+    };
+}
+
 /// The analyzer of all protocols over one decode and one flow table.
 pub type HuginnNet = huginn_net_core::Analyzer<Observers>;
 

@@ -84,11 +84,11 @@ fn frames_are_lent_once_complete() {
     let (reader, mut writer) = io::pipe().unwrap();
     writer.write_all(&file[..ends[0]]).unwrap();
     let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
-    assert_eq!(capture.next_frame().unwrap().unwrap().data.len(), 60);
+    assert_eq!(capture.read_frame().unwrap().unwrap().data.len(), 60);
     writer.write_all(&file[ends[0]..]).unwrap();
-    assert_eq!(capture.next_frame().unwrap().unwrap().data.len(), 90);
+    assert_eq!(capture.read_frame().unwrap().unwrap().data.len(), 90);
     drop(writer);
-    assert!(capture.next_frame().unwrap().is_none());
+    assert!(capture.read_frame().unwrap().is_none());
 }
 
 #[test]
@@ -243,7 +243,7 @@ impl InChunks {
 
     fn with(file: &TempFile, chunk_len: usize, ahead: usize) -> Self {
         let mut capture = CaptureReader::open(&file.0).unwrap();
-        let frame = capture.next_frame().unwrap().unwrap();
+        let frame = capture.read_frame().unwrap().unwrap();
         let packets = vec![packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)];
         let chunks = capture.chunks(chunk_len).unwrap();
         Self { capture, chunks, packets, ahead }
@@ -483,7 +483,7 @@ fn read_ahead_buffers_do_not_grow() {
     let reader = Cursor::new(header[..24].to_vec()).chain(records);
     let mut capture = read_ahead(CaptureReader::from_reader("endless", reader).unwrap());
     for _ in 0..2_000 {
-        assert!(capture.next_frame().unwrap().is_some());
+        assert!(capture.read_frame().unwrap().is_some());
     }
     assert_eq!(most.load(Ordering::Relaxed), 512 << 10);
 }
@@ -515,7 +515,7 @@ fn progress_counts_the_bytes_of_the_file() {
         let mut capture = CaptureReader::open(&temp.0).unwrap();
         assert_eq!(capture.input_len(), Some(bytes.len() as u64));
         let mut before = 0;
-        while capture.next_frame().unwrap().is_some() {
+        while capture.read_frame().unwrap().is_some() {
             assert!(capture.consumed() >= before);
             before = capture.consumed();
         }

@@ -52,7 +52,7 @@ fn read(bytes: impl Into<Vec<u8>>) -> (Vec<Packet>, Option<CaptureError>) {
 fn drain(mut capture: CaptureReader) -> (Vec<Packet>, Option<CaptureError>) {
     let mut packets = Vec::new();
     let error = loop {
-        match capture.next_frame() {
+        match capture.read_frame() {
             Ok(Some(frame)) => packets.push(Packet {
                 ts: frame.ts.to_string(),
                 link: frame.link.0,
@@ -65,7 +65,7 @@ fn drain(mut capture: CaptureReader) -> (Vec<Packet>, Option<CaptureError>) {
     };
     assert_eq!(capture.packets(), packets.len() as u64);
     for _ in 0..3 {
-        assert!(matches!(capture.next_frame(), Ok(None)));
+        assert!(matches!(capture.read_frame(), Ok(None)));
     }
     (packets, error)
 }

@@ -226,7 +226,7 @@ fn other_records_count_for_packet_numbers() {
     let file = capture(Little, &blocks);
     let mut reader = CaptureReader::from_reader("x", Cursor::new(file.clone())).unwrap();
     let mut others = Vec::new();
-    while let Some(frame) = reader.next_frame().unwrap() {
+    while let Some(frame) = reader.read_frame().unwrap() {
         others.push(frame.ts.other_records());
     }
     assert_eq!(others, [0, 2, 3, 0]);
@@ -274,7 +274,7 @@ fn key_logs_are_read_wherever_they_are() {
             assert!(read.is_ok());
             assert_eq!(found, texts);
             let mut reader = open().unwrap();
-            while reader.next_frame().unwrap().is_some() {}
+            while reader.read_frame().unwrap().is_some() {}
             // Blocks of other secrets count, too.
             assert!(reader.secrets_blocks() >= texts.len() as u64);
         }

@@ -23,7 +23,7 @@ fn rewritten(bytes: Vec<u8>) -> Vec<u8> {
     let mut capture = CaptureReader::from_reader("x.pcapng", Cursor::new(bytes)).unwrap();
     let mut writer = PcapngWriter::new(Vec::new(), "test").unwrap();
     let mut ids: Vec<CaptureInterface> = Vec::new();
-    while let Some((frame, interface)) = capture.next_frame_with_interface().unwrap() {
+    while let Some((frame, interface)) = capture.read_frame_with_interface().unwrap() {
         let id = ids.iter().position(|known| *known == interface).unwrap_or_else(|| {
             ids.push(interface);
             writer.add_interface(&interface, None).unwrap() as usize
@@ -80,7 +80,7 @@ fn frames_are_read_as_they_were_written() {
             assert_eq!(read_complete(written.clone()), want, "{resolution:#x}");
             let exact = |bytes: Vec<u8>| {
                 let mut capture = CaptureReader::from_reader("x", Cursor::new(bytes)).unwrap();
-                let (frame, interface) = capture.next_frame_with_interface().unwrap().unwrap();
+                let (frame, interface) = capture.read_frame_with_interface().unwrap().unwrap();
                 (frame.ts.as_nanos(), interface)
             };
             assert_eq!(exact(written), exact(file.concat()), "{resolution:#x}");
@@ -107,7 +107,7 @@ fn pcap_header_describes_its_interface() {
         let mut file: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         file.push(0x45);
         let mut capture = CaptureReader::from_reader("x.pcap", Cursor::new(file)).unwrap();
-        let (frame, interface) = capture.next_frame_with_interface().unwrap().unwrap();
+        let (frame, interface) = capture.read_frame_with_interface().unwrap().unwrap();
         assert_eq!((frame.data, frame.wire_len), (&[0x45][..], 60));
         assert_eq!(interface, interface_of(101, 96, resolution));
     }

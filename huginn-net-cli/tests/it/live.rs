@@ -672,7 +672,7 @@ fn failed_extract_keeps_only_complete_files() {
     // Every packet of a file is complete, which is shorter than the limit.
     let mut capture = CaptureReader::open(&files[1].0).unwrap();
     let mut packets = 0;
-    while capture.next_frame().unwrap().is_some() {
+    while capture.read_frame().unwrap().is_some() {
         packets += 1;
     }
     assert!(packets > 10 && files[1].1.len() < 16 * 512, "{packets}");
@@ -848,7 +848,7 @@ fn doctor_says_what_is_wrong_and_needs_no_rights() {
 fn frames(path: &Path) -> Vec<Vec<u8>> {
     let mut reader = CaptureReader::open(path).unwrap();
     let mut frames = Vec::new();
-    while let Some(frame) = reader.next_frame().unwrap() {
+    while let Some(frame) = reader.read_frame().unwrap() {
         frames.push(frame.data.to_vec());
     }
     frames

@@ -108,7 +108,7 @@ fn payloads(capture: &str, numbers: &[usize]) -> Vec<u8> {
     const HEADERS: usize = 14 + 20 + 8;
     let mut reader = CaptureReader::open(crate::captures::path(capture)).expect("a capture");
     let mut frames = Vec::new();
-    while let Some(frame) = reader.next_frame().expect("a frame") {
+    while let Some(frame) = reader.read_frame().expect("a frame") {
         frames.push(frame.data[HEADERS..].to_vec());
     }
     numbers.iter().flat_map(|number| frames[number - 1].clone()).collect()

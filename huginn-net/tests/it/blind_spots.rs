@@ -10,7 +10,7 @@ fn blind_spots(name: &str, mut change: impl FnMut(&mut Frame<'_>)) -> Vec<BlindS
     let mut analyzer = HuginnNet::builder().build();
     let mut reader = CaptureReader::open(captures::path(name)).unwrap();
     let mut ignore = |_: Event| {};
-    while let Some(mut frame) = reader.next_frame().unwrap() {
+    while let Some(mut frame) = reader.read_frame().unwrap() {
         change(&mut frame);
         assert!(analyzer.push(&frame, &mut ignore).is_continue());
     }

@@ -96,7 +96,7 @@ fn reused_ports_are_another_connection() {
     // Within the idle timeout of the flow table, and after it.
     for shift in [0, 200, 1000] {
         let mut reader = CaptureReader::open(&path).unwrap();
-        while let Some(mut frame) = reader.next_frame().unwrap() {
+        while let Some(mut frame) = reader.read_frame().unwrap() {
             frame.ts = huginn_net::Timestamp::new(frame.ts.as_secs() + shift, frame.ts.subsec_nanos(), 9);
             assert!(analyzer.push(&frame, &mut events).is_continue());
         }

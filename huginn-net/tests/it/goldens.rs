@@ -42,7 +42,7 @@ fn handshakes(capture: &Path) -> Vec<String> {
     let mut decoder = Decoder::new(DecodeConfig::default());
     let mut rows = Vec::new();
     let mut number = 0;
-    while let Some(frame) = reader.next_frame().unwrap() {
+    while let Some(frame) = reader.read_frame().unwrap() {
         number += 1;
         decoder.decode(&frame, &mut |segment| {
             if segment.tcp().is_some_and(|tcp| tcp.flags.contains(TcpFlags::SYN)) {
@@ -424,7 +424,7 @@ fn http_alone_is_decrypted_from_the_hello_on() {
         };
         let mut analyzer = HuginnNet::builder_with(observers).secrets(Some(secrets(&[&capture]))).build();
         let mut reader = CaptureReader::open(&capture).unwrap();
-        while let Some(frame) = reader.next_frame().unwrap() {
+        while let Some(frame) = reader.read_frame().unwrap() {
             // The flags of TCP, after Ethernet and IPv4.
             if frame.data.get(47).is_none_or(|flags| flags & 2 == 0) {
                 let _ = analyzer.push(&frame, &mut sink);

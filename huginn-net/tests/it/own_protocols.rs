@@ -225,7 +225,7 @@ fn channel_passes_frames_to_any_number_of_workers() {
         let (mut sender, receiver) = frame_channel();
         let capture = thread::spawn(move || {
             let mut capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
-            while let Some(frame) = capture.next_frame().unwrap() {
+            while let Some(frame) = capture.read_frame().unwrap() {
                 sender.send(&frame).unwrap();
             }
         });
@@ -262,7 +262,7 @@ fn channel_ends_with_either_side() {
 fn leaked_frames() -> Vec<Frame<'static>> {
     let mut capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
     let mut frames = Vec::new();
-    while let Some(frame) = capture.next_frame().unwrap() {
+    while let Some(frame) = capture.read_frame().unwrap() {
         let data: &'static [u8] = frame.data.to_vec().leak();
         frames.push(Frame { ts: frame.ts, link: frame.link, data, wire_len: frame.wire_len });
     }

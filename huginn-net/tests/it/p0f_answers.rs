@@ -91,7 +91,7 @@ fn answers_equal_p0f() {
         let expected: Vec<&str> = line.split('|').collect();
         let packets: u64 = expected[0].parse().unwrap();
         while pushed < packets {
-            let frame = capture.next_frame().unwrap().unwrap();
+            let frame = capture.read_frame().unwrap().unwrap();
             let _ = analyzer.push(&frame, &mut syns);
             pushed += 1;
         }

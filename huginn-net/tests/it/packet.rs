@@ -25,7 +25,7 @@ pub(crate) fn read(path: &Path) -> Result<(Vec<Packet>, Result<(), CaptureError>
     let mut reader = CaptureReader::open(path)?;
     let mut packets = Vec::new();
     loop {
-        match reader.next_frame() {
+        match reader.read_frame() {
             Ok(Some(Frame { ts, link, data, wire_len })) => {
                 packets.push(Packet { number: packets.len(), ts, link, data: data.to_vec(), wire_len });
             }

@@ -209,7 +209,7 @@ fn missing_packets_of_openvpn_change_no_handshake() {
     let capture = captures::path("tls-openvpn-certificates.pcap");
     let mut frames = Vec::new();
     let mut reader = CaptureReader::open(&capture).unwrap();
-    while let Some(frame) = reader.next_frame().unwrap() {
+    while let Some(frame) = reader.read_frame().unwrap() {
         frames.push((frame.ts, frame.link, frame.data.to_vec()));
     }
     let found_without = |left_out: Option<usize>| {

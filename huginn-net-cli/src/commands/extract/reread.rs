@@ -40,7 +40,7 @@ impl<'a> Reread<'a> {
     pub(super) fn next(&mut self) -> Result<Option<RereadFrame<'_>>, CaptureError> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
-        let Some((frame, interface)) = self.reader.next_frame_with_interface()? else { return Ok(None) };
+        let Some((frame, interface)) = self.reader.read_frame_with_interface()? else { return Ok(None) };
         let number = self.filter.passes(&frame).then(|| {
             let records = u64::from(frame.ts.other_records()).saturating_add(1);
             self.number = self.number.saturating_add(records);

@@ -117,7 +117,7 @@ impl Samples {
         let mut decoder = Decoder::new(DecodeConfig::default());
         let mut index = 0_u64;
         while index <= self.last_frame {
-            let Ok(Some(frame)) = reader.next_frame() else { return };
+            let Ok(Some(frame)) = reader.read_frame() else { return };
             decoder.decode(&frame, &mut |segment| self.on_segment(segment, index));
             index = index.saturating_add(1);
         }

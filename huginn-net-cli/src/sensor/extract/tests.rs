@@ -54,7 +54,7 @@ fn packets(file: &Path, flows: &[FlowKey]) -> Vec<Packet> {
     let mut reader = CaptureReader::open(file).unwrap();
     let mut decoder = Decoder::new(DecodeConfig::default());
     let mut packets = Vec::new();
-    while let Some(frame) = reader.next_frame().unwrap() {
+    while let Some(frame) = reader.read_frame().unwrap() {
         let mut is_wanted = flows.is_empty();
         decoder.decode(&frame, &mut |segment| {
             is_wanted |= flows.contains(&FlowKey::from_segment(segment).0);
@@ -115,7 +115,7 @@ fn file_is_named_by_its_first_packet() {
     let folder = tempfile::tempdir().unwrap();
     run(plan(folder.path()), &capture("tls/tls-clients/tls-clients.pcap"));
     let [file] = &files(folder.path())[..] else { panic!("one file") };
-    let first = CaptureReader::open(file).unwrap().next_frame().unwrap().unwrap().ts;
+    let first = CaptureReader::open(file).unwrap().read_frame().unwrap().unwrap().ts;
     let (year, month, day, hour, minute, second) = first.civil();
     assert_eq!(
         file.file_name().unwrap().to_str().unwrap(),
