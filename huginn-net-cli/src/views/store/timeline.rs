@@ -234,7 +234,7 @@ mod tests {
         let chart = timeline(&[12, 10, 12]).chart().unwrap();
         assert_eq!(
             chart.intervals,
-            [(10, [0, 0, 1, 0, 0, 0, 0]), (11, [0; GROUPS]), (12, [0, 0, 2, 0, 0, 0, 0])]
+            [(10, [0, 0, 1, 0, 0, 0, 0, 0]), (11, [0; GROUPS]), (12, [0, 0, 2, 0, 0, 0, 0, 0])]
         );
         assert_eq!((chart.width, chart.outside), (1, None));
         assert_eq!(timeline(&[]).chart(), None);
