@@ -128,6 +128,10 @@ pub(crate) const MAX_STREAM_COPIES: usize = 3;
 #[cfg(feature = "packets")]
 pub(crate) const MAX_CONNECTIONS_PER_FLOW: usize = 16;
 
+/// Maximum ServerHellos of others that are reported after that of a connection.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_OTHER_ANSWERS: usize = 2;
+
 /// Maximum finished connections per pair of ports whose late packets are recognised.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_FINISHED_CONNECTIONS: usize = 4;

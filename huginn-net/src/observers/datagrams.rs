@@ -2,9 +2,10 @@
 
 #[cfg(feature = "decrypt")]
 use huginn_net_core::{Event, FlowId, PacketRef};
-use huginn_net_core::{Interest, Origin, Segment, Side};
+use huginn_net_core::{Interest, Origin, Route, Segment, Side};
 #[cfg(feature = "decrypt")]
 use huginn_net_tls::TlsCounters;
+use huginn_net_tls::TlsEvent;
 
 #[cfg(feature = "decrypt")]
 use super::ProtocolCounters;
@@ -12,6 +13,8 @@ use super::flow_state::{ProtocolStates, TransportState, UdpState};
 #[cfg(feature = "decrypt")]
 use super::quic_content::{self, QuicConnections, QuicContent};
 use super::{FlowOutput, Observers};
+use crate::Observation;
+use crate::observation::ConflictObservation;
 use crate::parser_events::ParserEvents;
 #[cfg(feature = "decrypt")]
 use crate::scope::Scope;
@@ -48,8 +51,7 @@ impl Observers {
             tls_udp.on_datagram(payload, sender, hello_state, hellos, &mut |origin, event| {
                 QuicConnections::on_hello(quic, origin.subject, payload, &event);
                 if tls {
-                    let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-                    parser_events.on_tls(origin.subject, event, false, emit);
+                    report(&parser_events, origin, event, emit);
                 }
             });
             let Some(quic) = quic else { return Interest::More };
@@ -69,8 +71,7 @@ impl Observers {
             return Interest::More;
         }
         tls_udp.on_datagram(payload, sender, &mut state.tls, &mut counters.tls, &mut |origin, event| {
-            let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-            parser_events.on_tls(origin.subject, event, false, emit);
+            report(&parser_events, origin, event, emit);
         })
     }
 
@@ -113,4 +114,20 @@ impl Observers {
             quic_content::report(&parser_events, side, event, emit);
         });
     }
+}
+
+/// Reports what a datagram shows, after the conflict that it is part of.
+fn report(
+    parser_events: &ParserEvents<'_>,
+    origin: Origin,
+    event: TlsEvent,
+    emit: &mut dyn FnMut(Origin, FlowOutput),
+) {
+    if let Some(reason) = origin.conflict {
+        let observation = ConflictObservation::new(reason, None);
+        emit(origin, Route::Report(Observation::Conflict(observation)));
+    }
+    parser_events.on_tls(origin.subject, event, false, &mut |subject, output| {
+        emit(Origin { subject, ..origin }, output);
+    });
 }

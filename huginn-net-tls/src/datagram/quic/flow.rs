@@ -13,7 +13,7 @@ use super::segments::datagrams;
 use super::{QuicCounters, QuicError};
 use crate::limits::{
     KEY_DERIVATION, MAX_CONNECTIONS_PER_FLOW, MAX_DATAGRAMS_AFTER_ANSWER, MAX_DATAGRAMS_AFTER_HELLO,
-    MAX_EARLY_DATAGRAM_LEN, MAX_FINISHED_CONNECTIONS, MAX_KEY_SEARCH, MAX_NEW_COPIES,
+    MAX_EARLY_DATAGRAM_LEN, MAX_FINISHED_CONNECTIONS, MAX_KEY_SEARCH, MAX_NEW_COPIES, MAX_OTHER_ANSWERS,
     MIN_CLIENT_DATAGRAM_LEN,
 };
 use crate::quic_peers::QuicClose;
@@ -78,6 +78,8 @@ struct Finished {
     server_id: Option<ConnectionId>,
     /// The hash of its ClientHello.
     hello: Option<u64>,
+    /// The hashes of the ServerHellos of others.
+    other_answers: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -236,8 +238,13 @@ impl QuicFlow {
                 return Some(outcome);
             }
         }
-        if self.finished().any(|finished| finished.has_late_packet(packet, sender)) {
-            return None;
+        for slot in &mut self.connections {
+            if let Slot::Finished(finished) = slot
+                && finished.has_late_packet(packet, sender)
+            {
+                finished.read_other_answer(packet, arrival, scratch, found);
+                return None;
+            }
         }
         self.start(packet, arrival, scratch, counters, found)
     }
@@ -468,7 +475,10 @@ impl QuicFlow {
                 Slot::Open(followed) => {
                     size_of::<Followed>().saturating_add(followed.connection.buffered_bytes())
                 }
-                Slot::Finished(_) => size_of::<Finished>(),
+                Slot::Finished(finished) => {
+                    let answers = finished.other_answers.capacity().saturating_mul(size_of::<u64>());
+                    size_of::<Finished>().saturating_add(answers)
+                }
             })
         });
     }
@@ -544,6 +554,35 @@ impl Finished {
             client_id: connection.client_id,
             server_id: connection.server_id,
             hello: followed.hello,
+            other_answers: Vec::new(),
+        }
+    }
+
+    /// Reads the ServerHello of a packet whose sender is not the server that was read: a server keeps its connection id (RFC 9000,
+    /// section 7.2). Somebody answered in its name, before it or after it.
+    fn read_other_answer(
+        &mut self,
+        packet: &Initial<'_>,
+        arrival: &mut Arrival<'_>,
+        scratch: &mut Scratch,
+        found: &mut impl FnMut(QuicPart<'_>),
+    ) {
+        let is_other =
+            arrival.sender != self.client && self.server_id.is_some_and(|id| !id.is(packet.source));
+        let known = &mut self.other_answers;
+        if !is_other || known.len() >= MAX_OTHER_ANSWERS || !arrival.spend(KEY_DERIVATION) {
+            return;
+        }
+        let mut other = Connection::new(packet, self.client, self.destination.bytes());
+        if let Some(opened) = other.open(packet, arrival.sender, scratch) {
+            // What cannot be read is no answer.
+            _ = other.read(opened.frames(scratch), arrival.sender, None, &mut |hello| {
+                let hash = hash_of(hello.message);
+                if !known.contains(&hash) {
+                    known.push(hash);
+                    found(QuicPart::Hello(Found { conflict: true, ..hello }));
+                }
+            });
         }
     }
 

@@ -143,6 +143,24 @@ fn other_content_of_same_connection_is_conflict() {
     }
 }
 
+/// Who is near the client can answer in the server's name: the id that the server chose tells the answers apart.
+#[test]
+fn answer_of_another_server_is_conflict() {
+    let answer = |source: &[u8], len| {
+        let packet = Packet { source: source.into(), ..Packet::server(1, &ID) };
+        packet.seal(&crypto(0, &message(2, len)))
+    };
+    let (forged, real) = (answer(b"forged", 90), answer(b"real", 91));
+    let mut run = Run::default();
+    run.client(&packet(0).seal(&crypto(0, &message(1, 700))));
+    for datagram in [&forged, &forged, &real, &real, &forged] {
+        run.server(datagram);
+    }
+    let lengths: Vec<usize> = run.found.iter().map(|(_, message, _)| message.len()).collect();
+    assert_eq!(lengths, [704, 94, 95]);
+    assert_eq!(run.conflicts, [2]);
+}
+
 /// Packets that a server discards, or takes for others, do not change how later ones are read.
 #[test]
 fn discarded_packets_hide_no_hello() {
