@@ -28,8 +28,11 @@ fn protocols() -> Vec<Protocol> {
     ]
 }
 
-/// What precedes a protocol: the steps of client and server.
-fn prefixes() -> Vec<(&'static str, Vec<(Side, Vec<u8>)>)> {
+/// What a side sends.
+type Sent = (Side, Vec<u8>);
+
+/// What precedes a protocol: its name, and the steps of client and server.
+fn prefixes() -> Vec<(&'static str, Vec<Sent>)> {
     let [client, server] = [Side::Client, Side::Server];
     let v2 = [&b"\r\n\r\n\0\r\nQUIT\n"[..], &[0x21, 0x11, 0, 15], &[1; 12], &[3, 0, 0]].concat();
     let v1 = b"PROXY TCP4 192.0.2.7 192.0.2.2 40000 22\r\n".to_vec();
@@ -81,7 +84,7 @@ fn prefixes() -> Vec<(&'static str, Vec<(Side, Vec<u8>)>)> {
 }
 
 /// The events of a connection that sends these bytes, in segments of at most `step` bytes.
-fn events(sent: &[(Side, Vec<u8>)], step: usize) -> Vec<String> {
+fn events(sent: &[Sent], step: usize) -> Vec<String> {
     let (mut analyzer, mut events) = (HuginnNet::builder().build(), Vec::<Event>::new());
     let mut next = [1000_u32, 5000];
     let mut send = |side: Side, flags: TcpFlags, payload: &[u8]| {
