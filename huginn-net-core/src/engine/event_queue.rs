@@ -137,6 +137,7 @@ impl<T> EventQueue<T> {
 
     #[cfg(feature = "stream")]
     /// [Takes](Self::take) all events, or lets the task be woken when there are some.
+    #[cfg(feature = "stream")]
     pub(super) fn poll_take(&self, context: &Context<'_>, taken: &mut VecDeque<T>) -> Poll<()> {
         let mut state = self.lock();
         if state.events.is_empty() && !state.has_ended {
