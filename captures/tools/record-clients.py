@@ -238,12 +238,15 @@ def downloads():
     """A folder for the programs of registries, which is removed afterwards."""
     before = registries.CACHE
     before.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=before, ignore_cleanup_errors=True) as folder:
-        registries.CACHE = pathlib.Path(folder)
-        try:
-            yield
-        finally:
-            registries.CACHE = before
+    registries.CACHE = pathlib.Path(tempfile.mkdtemp(dir=before))
+    try:
+        yield
+    finally:
+        # A compiler that was stopped may write for some more seconds.
+        while registries.CACHE.exists():
+            shutil.rmtree(registries.CACHE, ignore_errors=True)
+            time.sleep(0.1)
+        registries.CACHE = before
 
 
 class Changes:
@@ -294,9 +297,8 @@ class Changes:
                 raise LookupError("no client said hello")
         except Exception as error:
             self.fail(offer, error)
-        for name, new in tables.items():
-            if self.add and new:
-                self.tables.add(name, offer.package, new)
+        if self.add:
+            self.tables.add(offer.package, tables)
 
     def count_rows(self):
         """Updates the number of recorded rows in docs/clients.md."""

@@ -646,7 +646,7 @@ OLD_QT_WEB_ENGINE = [("5.7.1", "4.19"), ("5.8.2", "4.19.2"), ("5.9.2", "4.19.6")
 
 
 def qt5():
-    """QtWebEngine of 2016 to 2019, with Chromium 49 to 69, and CEF 66."""
+    """QtWebEngine of 2016 to 2019, with Chromium 49 to 69."""
     apt("xvfb", "xauth", "libegl1", "libgl1", "libgl1-mesa-dri", "libnss3", "libxcomposite1", "libxdamage1", "libxrandr2", "libxtst6", "libasound2")
     programs = [([f"PyQt5=={version}", f"sip=={sip}"], "") for version, sip in OLD_QT_WEB_ENGINE]
     # Chromium 66 to 69 sends this where TLS 1.3 is off, as in a WebView.
@@ -658,18 +658,6 @@ def qt5():
         chromium = output_of(*start, env=os.environ | environment).splitlines()[-1]
         yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI {requirements[0]}, clients/qt.py {flags}".rstrip(), [*start, "@URL@"],
                      environment, own_settings=True, timeout=25)
-    yield from cef()
-
-
-def cef():
-    """The Chromium Embedded Framework."""
-    version = "66.0"
-    folder = pypi_wheel("cefpython3", version)
-    (folder / "cefpython3/subprocess").chmod(0o755)
-    start, environment = [PYENV / "3.7.16/bin/python", PROGRAMS / "cef.py"], {"PYTHONPATH": str(folder)}
-    chromium = output_of(*start, env=os.environ | environment).splitlines()[-1]
-    yield Client("BoringSSL", "", "Chromium", chromium, f"PyPI cefpython3=={version}, clients/cef.py", ["xvfb-run", "-a", *start, "@URL@"],
-                 environment, own_settings=True, timeout=25)
 
 
 # Firefox with a new profile connects to Mozilla's servers, too; those connections fail here.

@@ -7,7 +7,7 @@ import re
 from registries import number
 
 FINGERPRINTS = ("ja4_stable", "akamai_hash", "hassh")
-# Of a program with the same values in these columns, a table needs the first and the newest recording.
+# Rows with the same values in these columns differ in the versions of a program alone.
 SAME = ("ja4_stable", "ja4", "akamai_hash", "hassh", "library", "application", "imitates", "own_settings", "differs")
 
 
@@ -41,20 +41,27 @@ class Tables:
             elif number(version) > number(last):
                 yield f"range grows: {program} {last} to {version}: {fingerprint(row)}"
 
-    def add(self, name, package, new):
-        """Adds rows after those of their package, instead of its last ones. The first row of a fingerprint stays, but of imitations."""
-        rows = self.rows[name]
-        offered = {version_of(package, row) for row in new}
-        for key in {same(row) for row in new}:
-            before = {version_of(package, row) for row in rows if same(row) == key} - offered - {""}
-            # That of an imitation is no limit of a range.
-            keeps_last = len(before) == 1 and not key[SAME.index("imitates")]
-            replaced = offered if keeps_last else offered | {max(before, key=number, default="")}
-            rows = [row for row in rows if same(row) != key or (version_of(package, row) or None) not in replaced]
-        place = max((at for at, row in enumerate(rows, 1) if version_of(package, row)), default=len(rows))
-        path = self.folder / name
-        write(path, path.read_text().splitlines()[0].split("\t"), rows[:place] + new + rows[place:])
-        self.rows[name] = read(path)
+    def add(self, package, new):
+        """Adds rows to tables, after those of their package. They replace the last recorded version, if all of its fingerprints
+        were recorded in an older and in this version; imitations replace the same ones of other versions."""
+        rows = [row for name in new for row in self.rows.get(name, [])]
+        keys, offered = ({of(row) for row in itertools.chain(*new.values())} for of in (same, lambda row: version_of(package, row)))
+        before = {version_of(package, row) for row in rows} - offered - {""}
+        last = max(before, key=number, default=None)
+        older = {same(row) for row in rows if version_of(package, row) in before - {last}}
+        is_replaced = all(same(row) in keys & older for row in rows if version_of(package, row) == last)
+
+        def stays(row):
+            version = version_of(package, row)
+            replaced = version in offered or version == last and (is_replaced or row["imitates"])
+            return not version or not replaced or same(row) not in keys
+
+        for name in filter(new.get, new):
+            rows = list(filter(stays, self.rows[name]))
+            place = max((at for at, row in enumerate(rows, 1) if version_of(package, row)), default=len(rows))
+            path = self.folder / name
+            write(path, path.read_text().splitlines()[0].split("\t"), rows[:place] + new[name] + rows[place:])
+            self.rows[name] = read(path)
 
     def recorded_rows(self):
         """How many rows are recorded, not constructed."""
