@@ -116,7 +116,7 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>], reac
         let first = first.map(|first| before(&first, reach).unwrap_or(first));
         let last = newer.map(|newer| neighbour(newer.text, last, -1).unwrap_or(last.into()));
         match ranges.last_mut() {
-            Some((_, end)) if end.is_some() && *end == first => *end = last,
+            Some((_, end)) if meets(end.as_deref(), first.as_deref()) => *end = last,
             _ => ranges.push((first, last)),
         }
     }
@@ -128,6 +128,12 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>], reac
         (Some(first), Some(last)) => format!("{first}-{last}"),
     });
     texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a range that ends with one version has no gap to a range that begins with the other.
+fn meets(end: Option<&str>, first: Option<&str>) -> bool {
+    let (Some(end), Some(first)) = (end, first) else { return false };
+    end == first || Version(end).neighbour(first, 1).is_some_and(|next| next == first)
 }
 
 #[cfg(test)]
@@ -162,6 +168,13 @@ mod tests {
         assert_eq!(range(&["1.13.15"]), "1.13-1.16");
         assert_eq!(range(&["1.17.1"]), "1.14 and newer");
         assert_eq!(range(&[]), "");
+    }
+
+    #[test]
+    fn ranges_without_gap_are_one() {
+        let all = sorted(&["11.0.1", "17.0.2", "17.0.21", "18.0.1", "25.0.1"]);
+        assert_eq!(ranges(&set(&["17.0.2", "18.0.1"]), &all, 0), "12-24");
+        assert_eq!(ranges(&set(&["17.0.21", "25.0.1"]), &all, 0), "17, 19 and newer");
     }
 
     #[test]
