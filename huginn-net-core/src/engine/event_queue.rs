@@ -135,7 +135,6 @@ impl<T> EventQueue<T> {
         self.writable.notify_one();
     }
 
-    #[cfg(feature = "stream")]
     /// [Takes](Self::take) all events, or lets the task be woken when there are some.
     #[cfg(feature = "stream")]
     pub(super) fn poll_take(&self, context: &Context<'_>, taken: &mut VecDeque<T>) -> Poll<()> {
