@@ -9,11 +9,11 @@ use std::error::Error;
 use huginn_net::core::FlowId;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Side};
 
-/// Returns for each listed client: its packet, its JA4, and the subject of the server's certificate.
-pub(crate) fn matches(
-    capture: &str,
-    listed: &[String],
-) -> Result<Vec<(u64, String, String)>, Box<dyn Error>> {
+/// The packet of a client, its JA4, and the subject of the server's certificate.
+type Match = (u64, String, String);
+
+/// Returns a match for each listed client.
+pub(crate) fn matches(capture: &str, listed: &[String]) -> Result<Vec<Match>, Box<dyn Error>> {
     let mut found = Vec::new();
     // The connections of listed clients, until their certificates come or they end.
     let mut open: HashMap<FlowId, (u64, String)> = HashMap::new();

@@ -5,7 +5,7 @@ use std::mem;
 
 use flate2::bufread::GzDecoder;
 
-use super::input::Raw;
+use super::raw::Raw;
 
 /// Decompresses the members of a gzip file.
 ///

@@ -12,6 +12,7 @@ mod interface;
 mod limits;
 mod pcap;
 mod pcapng;
+mod raw;
 mod read_ahead;
 mod stream;
 mod writer;
@@ -40,9 +41,10 @@ use huginn_net_core::{
     Block, ChunkReader, Escaped, Fill, Frame, FrameProcess, FrameRecord, LinkType, NextFrame, Source,
     Timestamp,
 };
-use input::{Input, RatioExceeded, Reader};
+use input::{Input, RatioExceeded};
 use pcap::Pcap;
 use pcapng::Pcapng;
+use raw::Reader;
 use stream::Stream;
 
 /// Reads a capture file and lends its frames one by one.

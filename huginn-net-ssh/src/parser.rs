@@ -119,6 +119,27 @@ impl StreamParser for SshParser {
         }
     }
 
+    /// Those of a server matter from its identification string on.
+    #[inline]
+    fn uncompared(&self, side: Side) -> usize {
+        let matters = match &self.0 {
+            Progress::Reading(connection) => {
+                side == Side::Client || matches!(connection.server.state, State::Identified | State::Finished)
+            }
+            Progress::OtherClient | Progress::NotSsh => side == Side::Client,
+        };
+        if matters { 0 } else { usize::MAX }
+    }
+
+    /// The algorithms of a server that may have another identification string are not reported with it.
+    fn on_conflict(&mut self, side: Side) {
+        if let (Progress::Reading(connection), Side::Server) = (&mut self.0, side)
+            && connection.server.state == State::Identified
+        {
+            connection.server.state = State::NotSsh;
+        }
+    }
+
     /// A side that has identified itself sends its algorithms next.
     fn needs_state(&self) -> bool {
         match &self.0 {

@@ -2,10 +2,19 @@
 
 use super::ingest::Ingest;
 use super::router::EventRouter;
-use super::worker::BlockEnd;
 use super::{Counters, RunCounters, Snapshot};
 use crate::flow::FlowTable;
 use crate::{FlowCounters, Protocol, Tally, Timestamp};
+
+/// State of a worker at the end of a block.
+pub(super) struct BlockEnd<C> {
+    pub(super) counters: CounterSnapshot<C>,
+    /// Counters of the worker's frames. Those of packet time are the first worker's.
+    pub(super) frames: Counters,
+    /// The time of the latest frame.
+    pub(super) latest: Option<Timestamp>,
+    pub(super) taken_at: Option<Timestamp>,
+}
 
 /// Counters of one thread's flows.
 pub(super) struct CounterSnapshot<C> {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::analysis_error::ThreadFailure;
+use super::counter_snapshot::BlockEnd;
 use super::counter_snapshot::{CounterSnapshot, CounterSnapshots};
 use super::delivery::Delivery;
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
@@ -13,7 +14,7 @@ use super::output_channel::{OutputChannel, Reuse, output_channel};
 use super::parallel::{Parts, join, start};
 use super::render::{Output, Render};
 use super::router::route;
-use super::worker::{BlockEnd, RoutedBy};
+use super::worker::RoutedBy;
 use super::{AnalysisError, CancelToken};
 use crate::flow::{FlowEvents, FlowTable, LazySegment, Occasion};
 use crate::limits::{FRAMES_PER_QUEUE_OUTPUT, MAX_OUTPUT_EVENTS};

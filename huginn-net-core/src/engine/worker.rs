@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use super::Counters;
-use super::counter_snapshot::{CounterSnapshot, Dropped};
+use super::counter_snapshot::{BlockEnd, CounterSnapshot, Dropped};
 use super::index::{BlockTime, IndexedBlock, Moment, Sorter, Task, TaskKind};
 use super::ingest::{Decoding, SegmentHandler};
 use super::output_channel::{OutputChannel, Reuse};
@@ -47,16 +46,6 @@ impl EventOrder {
     fn of_end(frame: u32, FlowOrder { first_packet, hash }: FlowOrder) -> Self {
         Self { frame, segment: 0, first_packet, hash }
     }
-}
-
-/// State of a worker at the end of a block.
-pub(super) struct BlockEnd<C> {
-    pub(super) counters: CounterSnapshot<C>,
-    /// Counters of the worker's frames. Those of packet time are the first worker's.
-    pub(super) frames: Counters,
-    /// The time of the latest frame.
-    pub(super) latest: Option<Timestamp>,
-    pub(super) taken_at: Option<Timestamp>,
 }
 
 /// An event of a worker: rendered, or for the shared state.

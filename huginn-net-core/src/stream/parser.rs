@@ -129,14 +129,9 @@ pub trait StreamParser: Sized + Send {
         false
     }
 
-    /// Whether it matters if the receiver reads other contents instead of the next bytes of a side: the stream layer keeps a copy of
-    /// them until the receiver has acknowledged them. The default is that it does.
-    #[inline]
-    fn compares(&self, _side: Side) -> bool {
-        true
-    }
-
-    /// Number of the last bytes of the data of a side for which that does not matter, such as the start of a body.
+    /// Number of the last bytes of the data of a side for which it does not matter if the receiver read other contents, such as the
+    /// start of a body; `usize::MAX` if it matters for none. The stream layer keeps a copy of the others until the receiver has
+    /// acknowledged them. The default is 0.
     #[inline]
     fn uncompared(&self, _side: Side) -> usize {
         0

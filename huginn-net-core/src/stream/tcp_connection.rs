@@ -124,12 +124,6 @@ impl TcpConnection {
         self.directions.iter().flatten().all(TcpDirection::is_settled)
     }
 
-    /// Whether a copy of the next bytes of a side is needed.
-    #[inline]
-    pub(crate) fn is_compared(&self, side: Side) -> bool {
-        self.direction(side).is_some_and(|direction| direction.is_read && direction.is_compared)
-    }
-
     /// Keeps a copy of payload that was [accepted](Self::accept_in_order) and delivered, but for its last `uncompared` bytes.
     #[inline]
     pub(crate) fn keep_unsettled(

@@ -228,7 +228,7 @@ impl TcpDirection {
     #[inline]
     pub(crate) fn keep_unsettled(&mut self, bytes: &[u8], uncompared: usize, segment: &Segment<'_>) {
         let kept = bytes.get(..bytes.len().saturating_sub(uncompared)).unwrap_or_default();
-        if !kept.is_empty() && !self.may_skip(bytes.len()) {
+        if self.is_read && !self.may_skip(bytes.len()) {
             let offset = self.bytes.position().saturating_sub(bytes.len() as u64);
             self.unsettled.get_or_insert_default().add(offset, kept, segment.packet_number);
             self.traits = Some(SegmentTraits::from_segment(segment));

@@ -133,7 +133,7 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>], reac
 /// Whether a range that ends with one version has no gap to a range that begins with the other.
 fn meets(end: Option<&str>, first: Option<&str>) -> bool {
     let (Some(end), Some(first)) = (end, first) else { return false };
-    end == first || Version(end).neighbour(first, 1).is_some_and(|next| next == first)
+    end == first || neighbour(end, first, 1).is_some_and(|next| next == first)
 }
 
 #[cfg(test)]

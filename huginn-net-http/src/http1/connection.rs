@@ -209,18 +209,11 @@ impl Http1Connection {
         }
     }
 
-    /// Whether a request waits for its response, and no body comes before it.
+    /// Number of the last bytes of the responses' data that belong to a body; `usize::MAX` before the first request.
     #[inline]
     #[cfg(feature = "packets")]
-    pub(crate) fn awaits_response_head(&self) -> bool {
-        !self.pending_requests.is_empty() && self.responses.body_remaining() == 0
-    }
-
-    /// Number of the last bytes of the responses' data that belong to a body.
-    #[inline]
-    #[cfg(feature = "packets")]
-    pub(crate) fn body_tail(&self) -> usize {
-        self.responses.body_tail()
+    pub(crate) fn uncompared_of_responses(&self) -> usize {
+        if self.requests_seen == 0 { usize::MAX } else { self.responses.body_tail() }
     }
 
     /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.

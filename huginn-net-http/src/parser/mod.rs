@@ -140,22 +140,16 @@ impl StreamParser for HttpParser {
         }
     }
 
-    /// Those of a server matter while a request waits for its response, and not in a body.
-    #[inline]
-    fn compares(&self, side: Side) -> bool {
-        side == Side::Client
-            || match &self.reader {
-                Reader::Http1(http1) => http1.connection.awaits_response_head(),
-                Reader::Http2(http2) => !http2.server.is_in_body(),
-                Reader::Start(_) | Reader::Undecided(_) | Reader::None => false,
-            }
-    }
-
+    /// Those of a server matter after a request, and not in a body.
     #[inline]
     fn uncompared(&self, side: Side) -> usize {
-        match &self.reader {
-            Reader::Http1(http1) if side == Side::Server => http1.connection.body_tail(),
-            _ => 0,
+        match (&self.reader, side) {
+            (_, Side::Client) => 0,
+            (Reader::Http1(http1), Side::Server) => http1.connection.uncompared_of_responses(),
+            (Reader::Http2(http2), Side::Server) if !http2.server.is_in_body() => 0,
+            (Reader::Start(_) | Reader::Undecided(_) | Reader::Http2(_) | Reader::None, Side::Server) => {
+                usize::MAX
+            }
         }
     }
 

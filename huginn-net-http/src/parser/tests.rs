@@ -66,10 +66,6 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
         self.0.is_mid_message(side)
     }
 
-    fn compares(&self, side: Side) -> bool {
-        self.0.compares(side)
-    }
-
     fn uncompared(&self, side: Side) -> usize {
         self.0.uncompared(side)
     }

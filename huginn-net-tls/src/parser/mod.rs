@@ -183,9 +183,9 @@ impl StreamParser for TlsParser {
 
     /// Those of a server matter from the hello of the client to the last message that is not encrypted.
     #[inline]
-    fn compares(&self, side: Side) -> bool {
-        let has_more = || self.follower.as_deref().is_some_and(Follower::awaits_certificates);
-        side == Side::Client || self.client_hellos > 0 && (!self.has_hellos() || has_more())
+    fn uncompared(&self, side: Side) -> usize {
+        let matters = side == Side::Client || self.client_hellos > 0;
+        if matters { 0 } else { usize::MAX }
     }
 
     /// Before the first hello, a handshake may begin anywhere.

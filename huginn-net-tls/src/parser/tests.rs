@@ -45,8 +45,8 @@ impl StreamParser for Plain {
         self.0.is_mid_message(side)
     }
 
-    fn compares(&self, side: Side) -> bool {
-        self.0.compares(side)
+    fn uncompared(&self, side: Side) -> usize {
+        self.0.uncompared(side)
     }
 
     fn buffered_bytes(&self) -> usize {

@@ -29,7 +29,6 @@ use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshak
 use serde::{Deserialize, Serialize};
 
 use crate::header_text::is_product_list;
-use crate::record::EventKind;
 use crate::scope::Scope;
 
 pub use self::connection::{Connection, Traffic};
@@ -109,14 +108,6 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// The name of the kind of event: the value of the field `event`.
-    pub fn event_name(&self) -> &'static str {
-        match self {
-            Self::Own(own) => own.name(),
-            _ => EventKind::of(self).name(),
-        }
-    }
-
     /// The length limit of the texts that an event with this observation reports. The observation itself has all of them.
     pub fn text_limit(&self) -> TextLimit {
         match self {

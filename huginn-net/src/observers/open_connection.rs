@@ -23,6 +23,8 @@ pub(crate) struct OpenConnection {
     /// Whether the limits of output have room for the event.
     pub(crate) is_reserved: bool,
     has_findings: bool,
+    /// Whether somebody may have answered in the server's name.
+    is_server_doubtful: bool,
     /// Number of the latest packet.
     packet_number: u64,
     connection: Connection,
@@ -56,6 +58,7 @@ impl OpenConnection {
             interest: Interest::More,
             is_reserved,
             has_findings: false,
+            is_server_doubtful: false,
             packet_number: segment.packet_number,
             connection,
         }
@@ -79,7 +82,14 @@ impl OpenConnection {
         let Route::Report(observation) = output else { return };
         self.has_findings = true;
         let connection = &mut self.connection;
+        if self.is_server_doubtful && subject == Side::Server {
+            return;
+        }
         match observation {
+            Observation::Conflict(_) if subject == Side::Server => {
+                self.is_server_doubtful = true;
+                connection.forget_server();
+            }
             Observation::Tcp(observation) => {
                 let system = match observation.signature.handshake {
                     Handshake::Syn => &mut connection.client_system,
@@ -136,6 +146,12 @@ impl OpenConnection {
 }
 
 impl Connection {
+    /// Forgets what messages of the server said.
+    fn forget_server(&mut self) {
+        (self.server_software, self.tls_version, self.certificate) = (None, None, None);
+        self.hassh_server = None;
+    }
+
     fn add_hello(&mut self, observation: &TlsClientObservation) {
         let hello = &observation.client.hello;
         self.ja4 = Some(hello.ja4());

@@ -175,48 +175,12 @@ impl ParserReader<'_> {
         input: StreamInput<'_>,
         emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
-        match input.conflict() {
-            None => self.read(parsers, input, emit),
-            Some(reason) => self.read_other_content(parsers, input, reason, emit),
+        let Self { parser_events, http, conflict, .. } = self;
+        if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
+            *conflict = Some(reason);
+            let observation = ConflictObservation::new(reason, input.conflicting_packet());
+            emit(input.side(), Route::Report(Observation::Conflict(observation)));
         }
-    }
-
-    /// Reads a content that competes with the delivered one, and reports the conflict. That of a server is reported with the
-    /// first message in its content: what no parser reads says nothing about it.
-    fn read_other_content(
-        &mut self,
-        parsers: &mut Parsers,
-        input: StreamInput<'_>,
-        reason: Conflict,
-        emit: &mut dyn FnMut(Side, FlowOutput),
-    ) {
-        let observation = ConflictObservation::new(reason, input.conflicting_packet());
-        let mut waiting = (self.conflict != Some(reason)).then_some(observation);
-        let mut report = |emit: &mut dyn FnMut(Side, FlowOutput)| {
-            if let Some(observation) = waiting.take() {
-                emit(input.side(), Route::Report(Observation::Conflict(observation)));
-            }
-        };
-        if input.side() == Side::Client {
-            report(emit);
-        }
-        self.read(parsers, input, &mut |side, output| {
-            report(emit);
-            emit(side, output);
-        });
-        if waiting.is_none() {
-            self.conflict = Some(reason);
-        }
-    }
-
-    #[inline]
-    fn read(
-        &mut self,
-        parsers: &mut Parsers,
-        input: StreamInput<'_>,
-        emit: &mut dyn FnMut(Side, FlowOutput),
-    ) {
-        let Self { parser_events, http, .. } = self;
         match http {
             Some(counters) => {
                 parsers.http.on_data(input, counters, &mut |side, event| {

@@ -262,6 +262,16 @@ pub(crate) fn is_alert(name: &str) -> bool {
     ALERT_NAMES.contains(&name)
 }
 
+impl Observation {
+    /// The name of the kind of event: the value of the field `event`.
+    pub fn event_name(&self) -> &'static str {
+        match self {
+            Self::Own(own) => own.name(),
+            _ => EventKind::of(self).name(),
+        }
+    }
+}
+
 impl EventKind {
     /// The place of the kind in [`ALL`](Self::ALL).
     pub const fn number(self) -> usize {

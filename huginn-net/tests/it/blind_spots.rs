@@ -41,7 +41,7 @@ fn complete_capture_has_none() {
 fn captures_name_what_they_lack() {
     for (name, expected) in [
         ("quic-firefox.pcap", vec![row("ech", 2, "192.0.2.1:47221")]),
-        ("hosts-plain.pcap", vec![row("truncated_payload", 7, "196")]),
+        ("hosts-plain.pcap", vec![row("truncated_payload", 7, "196"), row("gaps", 7, "192.0.2.1:45512")]),
         ("two-interfaces.pcapng", vec![row("time_steps_back", 10, "")]),
         ("retransmitted-syn.pcap", vec![row("one_direction", 2, "192.0.2.1:47302")]),
     ] {

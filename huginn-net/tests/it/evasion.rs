@@ -322,6 +322,41 @@ fn repeated_answer_is_no_conflict() {
     assert_eq!(found, [("c02f".to_owned(), Value::Null)]);
 }
 
+/// What follows the first acknowledged message cannot be read, but the conflict is said.
+#[test]
+fn other_bytes_after_a_server_hello_are_flagged() {
+    let mut capture = Capture::default();
+    let mut connection = capture.connect(40_000, false, b"");
+    connection.send(CLIENT, &client_hello(b"real.example", b"\x02h2", 0));
+    connection.send(SERVER, &server_hello(0xc02f));
+    connection.send(CLIENT, b"");
+    connection.send_at(SERVER, 0, &[0x99; 50]);
+    connection.send(SERVER, &[22, 3, 3, 0, 10, 11, 0, 0, 6, 0, 0, 3, 0, 0, 0]);
+    connection.send(CLIENT, &[20, 3, 3, 0, 1, 1]);
+    let lines = capture.analyze(Observers::default().handshakes(true), 1).0;
+    let conflict = lines.iter().find(|line| line.contains("\"finding\":\"conflict\"")).expect("a conflict");
+    assert!(conflict.contains("\"subject\":\"server\""), "{conflict}");
+}
+
+/// A response that begins behind the end of a body.
+#[test]
+fn each_response_behind_a_body_is_reported() {
+    let head = "HTTP/1.1 200 OK\r\nServer: first\r\nContent-Length: 2000\r\n\r\n";
+    let behind = |name: &str| {
+        format!("{}HTTP/1.1 200 OK\r\nServer: {name}\r\nContent-Length: 0\r\n\r\n", "b".repeat(1000))
+    };
+    let found = answers("http_response", "server_header", |connection| {
+        connection.send(CLIENT, &request("GET", "/first", 80));
+        connection.send(CLIENT, &request("GET", "/second", 80));
+        connection.send(SERVER, head.as_bytes());
+        connection.send(SERVER, &[b'b'; 1000]);
+        connection.send_at(SERVER, 0, behind("forged").as_bytes());
+        connection.send(SERVER, behind("realer").as_bytes());
+        connection.send(CLIENT, &request("GET", "/third", 80));
+    });
+    assert!(found.contains(&("forged".to_owned(), Value::Null)), "{found:?}");
+}
+
 /// Synthetic captures and local proxies of telephones repeat numbers of a server whose protocol no parser reads.
 #[test]
 fn other_bytes_of_an_unknown_server_are_no_conflict() {

@@ -86,9 +86,9 @@ impl<S: ParserSet> Open<S> {
             return self.status();
         }
         feed(&mut self.parsers, StreamInput::new(sender, StreamData::Bytes(payload), self.start));
-        if self.connection.is_compared(sender) {
-            let mut uncompared = Uncompared { side: sender, len: 0 };
-            self.parsers.visit(&mut uncompared);
+        let mut uncompared = Uncompared { side: sender, len: usize::MAX };
+        self.parsers.visit(&mut uncompared);
+        if uncompared.len < payload.len() {
             self.connection.keep_unsettled(segment, payload, uncompared.len, sender);
         }
         self.status()

@@ -37,7 +37,7 @@ impl ParserVisitor for Skip {
     }
 }
 
-/// Collects the number of the last bytes of a side of which no copy is needed.
+/// Collects the number of the last bytes of a side of which no parser needs a copy.
 pub(super) struct Uncompared {
     pub(super) side: Side,
     pub(super) len: usize,
@@ -47,7 +47,7 @@ impl ParserVisitor for Uncompared {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         if let Some(parser) = slot.parser() {
-            self.len = parser.uncompared(self.side).max(self.len);
+            self.len = parser.uncompared(self.side).min(self.len);
         }
     }
 }
@@ -155,7 +155,7 @@ pub(super) struct SideStatus {
     pub(super) skippable: u64,
     /// Whether a parser has a part of a message, of which there is a copy.
     pub(super) is_mid_message: bool,
-    /// Whether other contents matter to a parser.
+    /// Whether other contents of the next bytes may matter to a parser.
     pub(super) is_compared: bool,
 }
 
@@ -185,7 +185,7 @@ impl SideStatus {
         self.is_read = true;
         self.skippable = parser.skippable(self.side).min(self.skippable);
         self.is_mid_message |= self.has_copy && parser.is_mid_message(self.side);
-        self.is_compared |= parser.compares(self.side);
+        self.is_compared |= parser.uncompared(self.side) == 0;
     }
 }
 

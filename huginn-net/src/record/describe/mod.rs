@@ -1,6 +1,7 @@
 //! The macro that declares records.
 
 mod object;
+mod own;
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -9,9 +10,8 @@ use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::Ja4;
 use serde::ser::{Serialize, SerializeStruct};
 
-use super::own::{OWN_NAME, OwnFields};
-
 pub(crate) use self::object::{JsonFields, append, append_present, write_object, write_record};
+pub(crate) use self::own::{OWN_NAME, OwnFields};
 use crate::json;
 
 /// A field of a record.

@@ -2,9 +2,8 @@
 
 use std::convert::Infallible;
 
-use super::{FieldName, Fields, Object, Omit, Value};
+use super::{FieldName, Fields, Object, Omit, OwnFields, Value};
 use crate::json::is_absent;
-use crate::record::own::OwnFields;
 
 /// The fields of an object at the end of a buffer. Each begins with a comma; [`write_object`] replaces the first one. `SPARSE` leaves
 /// absent fields out.
