@@ -131,8 +131,8 @@ impl EventBatchBuilder {
     /// Appends an event. `file`: the capture file, if several are read.
     pub fn append(&mut self, event: &Event, file: Option<&str>) {
         let name = EventKind::of(&event.kind).name();
-        let is_taken = |taken: &Box<str>| **taken == *name || **taken == *event.kind.event_name();
-        if self.events.as_ref().is_some_and(|events| !events.iter().any(is_taken)) {
+        let is_taken = |taken: &str| taken == &*name || taken == event.kind.event_name();
+        if self.events.as_ref().is_some_and(|events| !events.iter().any(|taken| is_taken(taken))) {
             return;
         }
         let Some((_, targets)) = self.targets.iter().find(|(event, _)| *event == name) else { return };

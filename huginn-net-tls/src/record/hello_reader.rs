@@ -433,7 +433,10 @@ mod tests {
     ) -> Result<Option<Parsed<T>>, TlsError> {
         for (index, piece) in bytes.chunks(step).enumerate() {
             if let Some(parsed) = reader.push(piece)?.done() {
-                return Ok(Some(Parsed::new(parsed.value, index * step + parsed.consumed)));
+                return Ok(Some(Parsed::new(
+                    parsed.value,
+                    index.saturating_mul(step).saturating_add(parsed.consumed),
+                )));
             }
         }
         Ok(None)
