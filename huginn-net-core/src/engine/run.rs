@@ -26,8 +26,8 @@ pub type RunOutcome<P, E> = (Analyzer<P>, Result<Counters, AnalysisError<E>>);
 /// live source loses packets if they are read too slowly; [counters](Self::counters) count them.
 ///
 /// [`finish`](Self::finish) waits for the end, and `run.await` does in a task, for any executor: both return the analyzer with counters or
-/// error. **Dropping a run cancels it**: open connections then report nothing. To have their last events, [stop](Self::stop) it and read
-/// on to the end.
+/// error. **Dropping a run ends it**, and no other that shares its [`CancelToken`]: open connections then report nothing. To have their last
+/// events, [stop](Self::stop) it and read on to the end.
 ///
 /// ```
 /// use huginn_net_core::{Analyzer, Frame, Frames, LinkType, Protocol, Report, Timestamp};
@@ -159,7 +159,8 @@ impl<P: Protocol, E> Run<P, E> {
         self.stopper.clone()
     }
 
-    /// Stops the analysis before its next frame, without the last events of open connections, [for good](CancelToken::cancel).
+    /// Stops the analysis before its next frame, without the last events of open connections, [for good](CancelToken::cancel): also those of
+    /// other analyzers that share its token.
     pub fn cancel(&self) {
         self.cancel.cancel();
         self.queue.wake_writer();
@@ -247,7 +248,7 @@ impl<P: Protocol, E> IntoFuture for Run<P, E> {
     }
 }
 
-/// The end of a [`Run`], as a future. Dropping it cancels the run.
+/// The end of a [`Run`], as a future. Dropping it ends the run.
 #[derive(Debug)]
 pub struct RunEnd<P: Protocol, E>(Run<P, E>);
 
@@ -265,7 +266,7 @@ impl<P: Protocol, E> Drop for Run<P, E> {
     fn drop(&mut self) {
         if self.thread.is_some() {
             self.queue.stop_reading(true);
-            self.cancel();
+            self.stop();
         }
     }
 }

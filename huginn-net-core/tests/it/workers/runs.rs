@@ -4,12 +4,14 @@ use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
 use huginn_net_core::{
-    Analyzer, Block, Event, Fill, Frame, NextFrame, Run, Source, TcpFlags, Timestamp, frame_channel,
+    Analyzer, Block, CancelToken, Event, Fill, Frame, NextFrame, Run, Source, TcpFlags, Timestamp,
+    frame_channel,
 };
 
 use super::builder;
@@ -131,6 +133,48 @@ fn finish_drops_unread_events() {
     let run = full_run(2);
     run.cancel();
     assert!(run.finish().1.is_ok());
+}
+
+/// A source that counts when the analysis lets go of it.
+struct Dropped<S>(S, Arc<AtomicUsize>);
+
+impl<S> Drop for Dropped<S> {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl<S: Source<'static>> Source<'static> for Dropped<S> {
+    type Error = S::Error;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
+        self.0.next_frame()
+    }
+
+    fn fill(&mut self, block: &mut Block<'static>) -> Result<Fill, S::Error> {
+        self.0.fill(block)
+    }
+}
+
+#[test]
+fn dropped_run_ends_alone() {
+    for workers in [1, 3] {
+        let token = CancelToken::default();
+        let analyzer = || builder(workers, 1).cancel_token(token.clone()).build();
+        let sources = Arc::new(AtomicUsize::new(0));
+        // One that waits for its reader, one without events, and one that has ended.
+        let full = analyzer().spawn(Dropped(endless(), Arc::clone(&sources)));
+        let silent = analyzer().spawn(Dropped(Silent::after(Packet::syn(1)), Arc::clone(&sources)));
+        let mut ended = analyzer().spawn(Buffered::new(leaked(syns(10)), Ending::End));
+        assert_eq!(ended.by_ref().count(), 20);
+        thread::sleep(Duration::from_millis(20));
+        drop((full, silent, ended));
+        while sources.load(Ordering::SeqCst) < 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let run = analyzer().spawn(Buffered::new(leaked(syns(10)), Ending::End));
+        assert_eq!(run.count(), 20, "the token is not cancelled");
+    }
 }
 
 #[test]
