@@ -61,6 +61,10 @@ pub(crate) const MAX_OUTPUT_EVENTS: usize = 256;
 /// Unread events of a [`Run`](crate::Run) at which the analysis waits: enough that a reader that is as quick on average never stops it.
 pub(crate) const MAX_UNREAD_EVENTS: usize = 1024;
 
+/// Unread events of a [`Run`](crate::Run) at which the analysis waits although a query does: the block that delays the answer fits, if it has
+/// two events for each of its frames, and queries beside a reader that never reads cannot fill the memory.
+pub(crate) const MAX_UNREAD_EVENTS_OF_QUERIES: usize = 2 * MAX_BLOCK_FRAMES;
+
 /// Maximum number of partitions of the flow table. Each has its part of the limits and belongs to one worker, so
 /// evictions do not depend on the number of workers. It exceeds usual worker counts, so that workers get equal parts.
 pub(crate) const MAX_FLOW_PARTITIONS: usize = 64;

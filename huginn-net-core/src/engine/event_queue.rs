@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::CancelToken;
 use super::render::Output;
+use super::snapshot::Queries;
 use crate::Timestamp;
-use crate::limits::{MAX_OUTPUT_EVENTS, MAX_UNREAD_EVENTS};
+use crate::limits::{MAX_OUTPUT_EVENTS, MAX_UNREAD_EVENTS, MAX_UNREAD_EVENTS_OF_QUERIES};
 
 /// Events that wait for their reader, which is a thread or a task.
 pub(super) struct EventQueue<T> {
@@ -20,7 +20,7 @@ pub(super) struct EventQueue<T> {
     /// Events were taken, or the analysis must not wait.
     writable: Condvar,
     /// Queries that wait for an answer of the analysis.
-    queries: OnceLock<Arc<AtomicUsize>>,
+    queries: OnceLock<Arc<Queries>>,
     cancel: CancelToken,
 }
 
@@ -55,8 +55,8 @@ impl<T> EventQueue<T> {
         }
     }
 
-    /// Sets the number of queries that wait for an answer. The analysis goes on while there are any.
-    pub(super) fn set_queries(&self, queries: Arc<AtomicUsize>) {
+    /// Sets the queries that wait for an answer. The analysis goes on while there are any, up to a limit.
+    pub(super) fn set_queries(&self, queries: Arc<Queries>) {
         // Set once, before the analysis starts.
         let _ = self.queries.set(queries);
     }
@@ -65,16 +65,25 @@ impl<T> EventQueue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the analysis may add events to a full queue.
-    fn may_exceed(&self) -> bool {
-        let is_asked = || self.queries.get().is_some_and(|queries| queries.load(Ordering::SeqCst) > 0);
-        is_asked() || self.cancel.is_cancelled()
+    /// Whether the analysis must wait before it adds events. Refuses the queries that would wait with it.
+    fn must_wait(&self, state: &QueueState<T>, added: usize) -> bool {
+        let unread = state.events.len();
+        if state.reader != Reader::Reads || unread < MAX_UNREAD_EVENTS || self.cancel.is_cancelled() {
+            return false;
+        }
+        let Some(queries) = self.queries.get().filter(|queries| queries.are_waiting()) else { return true };
+        let is_too_full = unread.saturating_add(added) > MAX_UNREAD_EVENTS_OF_QUERIES;
+        if is_too_full {
+            queries.refuse();
+        }
+        is_too_full
     }
 
-    /// Adds events. Waits while the queue is full, unless a query waits for an answer. Breaks when the reader is gone.
+    /// Adds events. Waits while the queue is full, unless a query waits for an answer and there is room for its events. Breaks when the
+    /// reader is gone.
     fn add(&self, added: &mut Vec<T>) -> ControlFlow<()> {
         let mut state = self.lock();
-        while state.reader == Reader::Reads && state.events.len() >= MAX_UNREAD_EVENTS && !self.may_exceed() {
+        while self.must_wait(&state, added.len()) {
             state = self.writable.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         match state.reader {

@@ -172,9 +172,10 @@ impl<P: Protocol, E> Run<P, E> {
         self.snapshots.counters()
     }
 
-    /// [Queries](SnapshotHandle::query) the analysis, also while events are unread: they then may become more, by those of a block.
+    /// [Queries](SnapshotHandle::query) the analysis, also while events are unread: each query then may make them more, by those of a block.
     ///
-    /// Returns `None` once the analysis has ended: [`finish`](Self::finish) returns its analyzer.
+    /// Returns `None`, at once, if the answer would make more than 32,768 events unread: read events first. Returns `None` once the analysis
+    /// has ended: [`finish`](Self::finish) returns its analyzer.
     pub fn query<R: Send + 'static>(
         &self,
         read: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,

@@ -1,11 +1,12 @@
 //! Snapshots and counters of a running analysis, read from other threads.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::Counters;
 use crate::{Protocol, Timestamp};
@@ -67,8 +68,7 @@ struct Shared<P: Protocol> {
     running: Mutex<Option<Running<P>>>,
     /// Requests to an analysis that has not started yet.
     opened: Mutex<Option<Receiver<Request<P>>>>,
-    /// Queries that wait for an answer.
-    waiting: Arc<AtomicUsize>,
+    queries: Arc<Queries>,
     /// Whether counters are published.
     is_published: AtomicBool,
     published: Mutex<Arc<RunCounters<P::Counters>>>,
@@ -95,7 +95,8 @@ impl<P: Protocol> SnapshotHandle<P> {
     ///
     /// Returns `None` if no analysis is running, if it ends first, or when called from its own sink. If the source
     /// waits for frames, the answer comes once the source wakes; see [`set_waker`](Self::set_waker). While a sink of the caller's own
-    /// waits, no query is answered: the sink must not wait for the thread that queries. The queue of a [`Run`](crate::Run) does not.
+    /// waits, no query is answered: the sink must not wait for the thread that queries. The queue of a [`Run`](crate::Run) does not, up to its
+    /// [limit](crate::Run::query): at this one, `None` is returned at once, and `read` is not called.
     pub fn query<R: Send + 'static>(
         &self,
         read: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,
@@ -104,16 +105,29 @@ impl<P: Protocol> SnapshotHandle<P> {
             Some(running) if running.answered_by != Some(thread::current().id()) => running.requests.clone(),
             _ => return None,
         };
-        let _waiting = Waiting::new(&self.0.waiting);
+        // Counted before the sink wakes, so that it answers or refuses this query.
+        let waiting = Waiting::new(&self.0.queries);
         let wake_sink = lock(&self.0.wake_sink).clone();
         wake_sink.iter().for_each(|wake| wake());
         let (answer, answered) = bounded(1);
-        let request: Request<P> = Box::new(move |snapshot| _ = answer.send(read(snapshot)));
-        requests.send(request).ok()?;
+        let is_waiting = Arc::downgrade(&waiting.is_waiting);
+        let request: Request<P> = Box::new(move |snapshot| {
+            if is_waiting.strong_count() > 0 {
+                // The query may have been refused meanwhile.
+                let _ = answer.send(read(snapshot));
+            }
+        });
+        select! {
+            send(requests, request) -> sent => sent.ok()?,
+            recv(waiting.refused) -> _ => return None,
+        }
         // An unanswered request is dropped only with the last sender.
         drop(requests);
         self.wake_source();
-        answered.recv().ok()
+        select! {
+            recv(answered) -> answer => answer.ok(),
+            recv(waiting.refused) -> _ => answered.try_recv().ok(),
+        }
     }
 
     /// Returns the latest counters that the analysis published. Never waits: neither for the sink nor for the source.
@@ -135,11 +149,11 @@ impl<P: Protocol> SnapshotHandle<P> {
         wake.iter().for_each(|wake| wake());
     }
 
-    /// Sets the function that lets a waiting sink continue. Returns the number of queries that wait: the sink must not wait while there
-    /// are any.
-    pub(super) fn set_sink_waker(&self, wake: impl Fn() + Send + Sync + 'static) -> Arc<AtomicUsize> {
+    /// Sets the function that lets a waiting sink continue. Returns the queries that wait: the sink must not wait while there are any that
+    /// it has not refused.
+    pub(super) fn set_sink_waker(&self, wake: impl Fn() + Send + Sync + 'static) -> Arc<Queries> {
         *lock(&self.0.wake_sink) = Some(Arc::new(wake));
-        Arc::clone(&self.0.waiting)
+        Arc::clone(&self.0.queries)
     }
 
     /// Accepts requests to an analysis that starts later.
@@ -198,7 +212,7 @@ impl<P: Protocol> Default for SnapshotHandle<P> {
         Self(Arc::new(Shared {
             running: Mutex::default(),
             opened: Mutex::default(),
-            waiting: Arc::default(),
+            queries: Arc::default(),
             is_published: AtomicBool::new(false),
             published: Mutex::new(Arc::new(counters)),
             wake_source: Mutex::default(),
@@ -219,19 +233,47 @@ impl<P: Protocol> fmt::Debug for SnapshotHandle<P> {
     }
 }
 
+/// The queries that wait for an answer.
+#[derive(Default)]
+pub(super) struct Queries {
+    waiting: AtomicUsize,
+    /// Kept by the queries that wait, which its end refuses. `None` before the first.
+    refusal: Mutex<Option<Refusal>>,
+}
+
+/// A channel without messages: it ends.
+type Refusal = (Sender<Infallible>, Receiver<Infallible>);
+
+impl Queries {
+    pub(super) fn are_waiting(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// Lets the queries that wait return without an answer.
+    pub(super) fn refuse(&self) {
+        *lock(&self.refusal) = None;
+    }
+}
+
 /// Counts a query while it waits.
-struct Waiting<'a>(&'a AtomicUsize);
+struct Waiting<'a> {
+    queries: &'a Queries,
+    /// Ends when the query is refused.
+    refused: Receiver<Infallible>,
+    is_waiting: Arc<()>,
+}
 
 impl<'a> Waiting<'a> {
-    fn new(waiting: &'a AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::SeqCst);
-        Self(waiting)
+    fn new(queries: &'a Queries) -> Self {
+        queries.waiting.fetch_add(1, Ordering::SeqCst);
+        let refused = lock(&queries.refusal).get_or_insert_with(|| bounded(0)).1.clone();
+        Self { queries, refused, is_waiting: Arc::new(()) }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.queries.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -29,7 +29,11 @@ fn endless() -> Buffered<'static> {
 
 /// Starts an analysis that never ends, and waits until its queue is full.
 fn full_run(workers: usize) -> Run<Everything, &'static str> {
-    let run = builder(workers, 1).build().spawn(endless());
+    full_run_in_blocks(workers, 1)
+}
+
+fn full_run_in_blocks(workers: usize, block_bytes: usize) -> Run<Everything, &'static str> {
+    let run = builder(workers, block_bytes).build().spawn(endless());
     let mut events = 0;
     loop {
         thread::sleep(Duration::from_millis(20));
@@ -83,6 +87,21 @@ fn query_is_answered_while_events_are_unread() {
         }
         let counters = run.counters();
         assert!(counters.engine.frames > 0 && counters.packet_time.is_some());
+    }
+}
+
+#[test]
+fn queries_beside_a_reader_that_never_reads_are_refused_at_a_limit() {
+    for workers in [1, 3] {
+        let mut run = full_run_in_blocks(workers, 1 << 14);
+        assert!((0..100_000).any(|_| run.query(|_| ()).is_none()), "the events are limited");
+        let handle = run.snapshot_handle();
+        let asker = thread::spawn(move || (0..1000).all(|_| handle.query(|_| ()).is_none()));
+        assert!((0..1000).all(|_| run.query(|_| ()).is_none()));
+        assert!(asker.join().unwrap());
+        let unread = run.next_batch().unwrap().len();
+        assert!((30_000..=32_768).contains(&unread), "{unread} events");
+        assert_eq!(run.query(|_| ()), Some(()), "there is room again");
     }
 }
 
