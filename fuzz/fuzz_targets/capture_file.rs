@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(matches!(capture.read_frame(), Ok(None)), "it ends once");
 
     let Ok(mut capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) else { return };
-    while let Ok(Some(labelled)) = capture.next_labelled_frame() {
+    while let Ok(Some(labelled)) = capture.read_labelled_frame() {
         if let Ok(Some(process)) = labelled.process {
             assert!(!process.name.is_empty());
         }

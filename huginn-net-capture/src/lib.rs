@@ -233,7 +233,7 @@ impl CaptureReader {
     /// # Errors
     /// Those of [`read_frame`](Self::read_frame). A damaged block or option that only names processes is
     /// an error in the [frame](LabelledFrame::process).
-    pub fn next_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
+    pub fn read_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
         if let Format::Pcapng(pcapng) = &mut self.format {
             pcapng.read_processes();
         }

@@ -40,7 +40,7 @@ fn named(name: &str, end: ProcessEnd) -> Named {
 fn processes(file: &[u8]) -> Vec<Result<Named, CaptureError>> {
     let mut capture = CaptureReader::from_reader("x.pcapng", Cursor::new(file.to_vec())).unwrap();
     let mut all = Vec::new();
-    while let Some(labelled) = capture.next_labelled_frame().unwrap() {
+    while let Some(labelled) = capture.read_labelled_frame().unwrap() {
         all.push(labelled.process.map(|process| {
             let process = process?;
             assert_eq!(process.origin, ProcessOrigin::ProcessBlock);

@@ -59,9 +59,9 @@ pub(crate) struct OpenCapture<'a> {
 
 impl OpenCapture<'_> {
     /// Lends the next frame with its process, without a limit of their number. Returns `None` at the end and after SIGINT.
-    pub(crate) fn next_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
+    pub(crate) fn read_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
         let source = self.source.source_mut();
-        if source.is_interrupted() { Ok(None) } else { source.reader.next_labelled_frame() }
+        if source.is_interrupted() { Ok(None) } else { source.reader.read_labelled_frame() }
     }
 }
 

@@ -53,7 +53,7 @@ impl Visitor for Learner {
         // The first damaged name of a process. The capture is read to its end.
         let mut damaged_process = None;
         let outcome = loop {
-            match capture.next_labelled_frame() {
+            match capture.read_labelled_frame() {
                 Ok(Some(LabelledFrame { frame, process })) => {
                     match process {
                         Ok(Some(process)) => self.name_sender(&frame, process),
