@@ -204,7 +204,6 @@ impl<'a> BrowserClaim<'a> {
     }
 }
 
-/// Writes the claim: `User-Agent says Chromium 131 on Windows`.
 /// Whether the software is Firefox, Chromium or libcurl, which no proxy is made of.
 fn is_no_proxy(software: &Software) -> bool {
     let application = software.application.as_deref();

@@ -58,7 +58,7 @@ pub(crate) const FRAMES_PER_QUEUE_OUTPUT: u32 = 1024;
 /// Events and updates in an output after which a worker sends it, so that merging starts before the block is done.
 pub(crate) const MAX_OUTPUT_EVENTS: usize = 256;
 
-/// Unread events of a [`Run`](crate::Run) at which the analysis waits: enough that a reader that is as quick on average never stops it.
+/// Unread events of a [`Run`](crate::Run) at which the analysis waits: enough that a reader that is as fast on average never stops it.
 pub(crate) const MAX_UNREAD_EVENTS: usize = 1024;
 
 /// Unread events of a [`Run`](crate::Run) at which the analysis waits although a query does: the block that delays the answer fits, if it has
