@@ -22,8 +22,8 @@ pub struct FlowLimits {
     /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds: Linux
     /// abandons a connection attempt after 127 seconds). A later SYN starts a new flow.
     pub syn_lifetime: Duration,
-    /// Whether the lifetime of a SYN is that of p0f 3.09b (default false): p0f counts it from the first SYN, in whole seconds, and checks it
-    /// at every 50th packet.
+    /// Whether the lifetime of a SYN is like that of p0f 3.09b (default false): counted from the first SYN, in whole seconds, and checked only
+    /// if a packet whose number is a multiple of 50 lies between. p0f takes the age at that packet, this table at the repeated SYN.
     pub syn_lifetime_as_p0f: bool,
     /// Maximum heap memory of all flows beside their table entries, in bytes (default 256 MiB): buffered parts of
     /// messages. At the limit the table evicts the flow that was idle for longest, to within a second.
