@@ -78,11 +78,12 @@ impl<'a> NullEsp<'a> {
 }
 
 /// Reads a packet of ESP for each algorithm that it may have, as RFC 5879 describes: the packet does not name it. The padding must be that of
-/// RFC 4303, section 2.4.
+/// RFC 4303, section 2.4, and align the fields after it to four bytes, as the vectors and checksums are.
 pub(super) fn null_esp(data: &[u8]) -> impl Iterator<Item = NullEsp<'_>> {
     /// Lengths of the initialization vector and of the checksum: HMAC of 96, 128, 192 and 256 bits, none, and AES-GMAC (RFC 4543).
     const LENGTHS: [(usize, usize); 6] = [(0, 12), (0, 16), (0, 24), (0, 32), (0, 0), (8, 16)];
-    LENGTHS.into_iter().filter_map(move |(vector, checksum)| {
+    let lengths: &[_] = if data.len().is_multiple_of(4) { &LENGTHS } else { &[] };
+    lengths.iter().filter_map(move |&(vector, checksum)| {
         let end = data.len().checked_sub(checksum)?;
         let [payload @ .., padding_len, protocol] = data.get(ESP_HEADER.saturating_add(vector)..end)? else {
             return None;

@@ -432,6 +432,7 @@ impl Decoder {
             return self.transport(&packet.skip_extensions()?, context);
         }
         if let Some(inner) = ip_tunnel::null_esp_transport(&packet) {
+            push_layer(&mut self.path, TunnelLayer::Esp)?;
             return self.transport(&inner, context);
         }
         let is_ipv4 = packet.header.is_ipv4();

@@ -315,7 +315,9 @@ fn vlan_and_interface_in_flow_key_are_optional() {
 /// cannot be told from those.
 #[test]
 fn esp_without_encryption_is_opened() {
-    let esp = |vector: usize, inner: &[u8], pad: u8, protocol: u8, checksum: usize| {
+    let esp = |vector: usize, inner: &[u8], pad: usize, protocol: u8, checksum: usize| {
+        // Pad length and next header end at a multiple of four bytes.
+        let pad = u8::try_from(pad - (inner.len() + 2 + pad) % 4).unwrap();
         let padding: Vec<u8> = (1..=pad).collect();
         let header = hex("00001234 00000001");
         [&header[..], &vec![9; vector], inner, &padding, &[pad, protocol], &vec![0xa5; checksum]].concat()
@@ -337,19 +339,21 @@ fn esp_without_encryption_is_opened() {
     let whole = Inner::V4.bytes();
     let (header, segment) = whole.split_at(20);
     let transported = |segment: &[u8]| {
-        let packet = esp(0, segment, 1, 6, 12);
+        let packet = esp(0, segment, 4, 6, 12);
         let mut header = header.to_vec();
         header[2..4].copy_from_slice(&u16::try_from(20 + packet.len()).unwrap().to_be_bytes());
         (header[9], header[10], header[11]) = (50, 0, 0);
         [header, packet].concat()
     };
     let (segments, _) = decode(LinkType::RAW, &transported(segment));
-    assert_eq!(segments, [Inner::V4.expected_segment(&[])]);
+    assert_eq!(segments, [Inner::V4.expected_segment(&["esp"])]);
     let mut other = segment.to_vec();
     other[4] ^= 1;
     for packet in [
         transported(&other),
-        ipv4(50, &esp(0, &[7; 90], 2, 4, 12)),
+        ipv4(50, &esp(0, &[7; 90], 4, 4, 12)),
+        ipv4(50, &[&packet[..], &[0xa5]].concat()),
+        ipv4(50, &[&hex("00001234 00000001")[..], &Inner::V4.bytes(), &[1, 2, 2, 4]].concat()),
         ipv4(50, &[0xc3; 100]),
         ipv4(50, &[1; 9]),
     ] {
