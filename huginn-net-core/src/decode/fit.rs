@@ -24,44 +24,73 @@ pub(super) fn ip_packet(data: &[u8], room: usize) -> bool {
 
 /// Whether an IP packet fills the room exactly.
 pub(super) fn filling_ip_packet(data: &[u8], room: usize) -> bool {
-    let stated = match data {
-        [0x45..=0x4f, _, high, low, ..] => usize::from(u16::from_be_bytes([*high, *low])),
+    stated_len(data) == Some(room) && ip_packet(data, room)
+}
+
+/// The length that the header of an IP packet states.
+fn stated_len(data: &[u8]) -> Option<usize> {
+    match data {
+        [0x45..=0x4f, _, high, low, ..] => Some(u16::from_be_bytes([*high, *low]).into()),
         [0x60..=0x6f, _, _, _, high, low, ..] => {
-            usize::from(u16::from_be_bytes([*high, *low])).saturating_add(ip::IPV6_HEADER)
+            Some(usize::from(u16::from_be_bytes([*high, *low])).saturating_add(ip::IPV6_HEADER))
         }
-        _ => return false,
-    };
-    stated == room && ip_packet(data, room)
+        _ => None,
+    }
+}
+
+/// Whether an IP packet is sent to a group (RFC 1112, section 4; RFC 4291, section 2.7).
+pub(super) fn has_multicast_destination(packet: &[u8]) -> bool {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) => matches!(packet.get(16), Some(0xe0..=0xef)),
+        Some(6) => packet.get(24) == Some(&0xff),
+        _ => false,
+    }
 }
 
 /// Whether an Ethernet frame starts here, with a payload that fits: IP, ARP, LLC, or another known ethertype.
 pub(super) fn ethernet_frame(data: &[u8], room: usize) -> bool {
+    let Some((kind, payload, room)) = ethernet_payload(data, room) else { return false };
+    match kind {
+        ethertype::IPV4 | ethertype::IPV6 => is_version_of(kind, payload) && ip_packet(payload, room),
+        // Ethernet and IPv4 addresses.
+        ethertype::ARP => payload.starts_with(&[0, 1, 8, 0, 6, 4]),
+        len @ ..0x0600 => {
+            let is_llc = matches!(payload, [0xaa, 0xaa, 3, ..] | [0x42, 0x42, 3, ..] | [0xfe, 0xfe, 3, ..]);
+            is_llc && usize::from(len) <= room
+        }
+        kind => numbers::ethertype_name(kind).is_some(),
+    }
+}
+
+/// Whether an Ethernet frame with an IP packet starts here that fills the room, perhaps with padding and a frame check sequence.
+pub(super) fn filling_ethernet_frame(data: &[u8], room: usize) -> bool {
+    const MIN_PAYLOAD: usize = 46;
+    const CHECK_SEQUENCE: usize = 4;
+    let Some((kind, packet, room)) = ethernet_payload(data, room) else { return false };
+    let is_padded = room <= MIN_PAYLOAD.saturating_add(CHECK_SEQUENCE);
+    let fills = |len| len > 0 && (is_padded || room.saturating_sub(len) <= CHECK_SEQUENCE);
+    is_version_of(kind, packet) && ip_packet(packet, room) && stated_len(packet).is_some_and(fills)
+}
+
+/// Returns the ethertype after the tags of an Ethernet frame, its payload, and the room for it.
+fn ethernet_payload(data: &[u8], room: usize) -> Option<(u16, &[u8], usize)> {
     const ADDRESSES: usize = 12;
     const MAX_TAGS: usize = 3;
-    let Some(mut rest) = data.get(ADDRESSES..) else { return false };
-    let mut room = room.saturating_sub(ADDRESSES);
+    let mut rest = data.get(ADDRESSES..)?;
     for _ in 0..=MAX_TAGS {
-        let Some((kind, payload)) = rest.split_first_chunk() else { return false };
-        room = room.saturating_sub(2);
+        let (kind, payload) = rest.split_first_chunk()?;
         match u16::from_be_bytes(*kind) {
-            kind @ (ethertype::IPV4 | ethertype::IPV6) => {
-                let version = if kind == ethertype::IPV4 { 4 } else { 6 };
-                return payload.first().is_some_and(|first| first >> 4 == version)
-                    && ip_packet(payload, room);
+            ethertype::VLAN | ethertype::PROVIDER_VLAN => rest = payload.get(2..).unwrap_or_default(),
+            kind => {
+                let header_len = data.len().saturating_sub(payload.len());
+                return Some((kind, payload, room.saturating_sub(header_len)));
             }
-            // Ethernet and IPv4 addresses.
-            ethertype::ARP => return payload.starts_with(&[0, 1, 8, 0, 6, 4]),
-            ethertype::VLAN | ethertype::PROVIDER_VLAN => {
-                rest = payload.get(2..).unwrap_or_default();
-                room = room.saturating_sub(2);
-            }
-            len @ ..0x0600 => {
-                let is_llc =
-                    matches!(payload, [0xaa, 0xaa, 3, ..] | [0x42, 0x42, 3, ..] | [0xfe, 0xfe, 3, ..]);
-                return is_llc && usize::from(len) <= room;
-            }
-            kind => return numbers::ethertype_name(kind).is_some(),
         }
     }
-    false
+    None
+}
+
+/// Whether a packet begins with the version that an ethertype of IP names.
+fn is_version_of(kind: u16, packet: &[u8]) -> bool {
+    matches!((kind, packet), (ethertype::IPV4, [0x40..=0x4f, ..]) | (ethertype::IPV6, [0x60..=0x6f, ..]))
 }

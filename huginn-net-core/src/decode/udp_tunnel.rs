@@ -369,11 +369,11 @@ pub(super) fn fou<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
     fit::filling_ip_packet(payload, len).then_some((Some(TunnelLayer::Fou), Ok(NextHeader::Ip(payload))))
 }
 
-/// AMT (RFC 7450, section 5.1.6): a message of type 6 with a multicast packet. Other messages keep the tunnel up.
+/// AMT (RFC 7450, section 5.1.6): a message of type 6 with a packet to a group. Other messages keep the tunnel up.
 pub(super) fn amt<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
     let [6, 0, rest @ ..] = datagram.payload else { return None };
-    fit::filling_ip_packet(rest, datagram.room(rest))
-        .then_some((Some(TunnelLayer::Amt), Ok(NextHeader::Ip(rest))))
+    let is_valid = fit::has_multicast_destination(rest) && fit::filling_ip_packet(rest, datagram.room(rest));
+    is_valid.then_some((Some(TunnelLayer::Amt), Ok(NextHeader::Ip(rest))))
 }
 
 /// ESP in UDP (RFC 3948, section 2.1) with null encryption in tunnel mode.
@@ -385,12 +385,12 @@ pub(super) fn esp<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
     Some((Some(TunnelLayer::Esp), Ok(NextHeader::Ip(packet))))
 }
 
-/// Encapsulated remote mirroring of HP ProCurve switches: twelve bytes, of which the last four have a VLAN, then an Ethernet frame that
-/// fits.
+/// Encapsulated remote mirroring of HP ProCurve switches: twelve bytes, of which the last four have a VLAN, then an Ethernet frame with an IP
+/// packet that fills the datagram. Frames without one have no segment, and nothing tells them from other data.
 pub(super) fn hp_erm<'a>(datagram: &TunnelDatagram<'a>) -> Recognised<'a> {
     const HEADER: usize = 12;
     let frame = datagram.payload.get(HEADER..)?;
-    fit::ethernet_frame(frame, datagram.room(frame))
+    fit::filling_ethernet_frame(frame, datagram.room(frame))
         .then_some((Some(TunnelLayer::HpErm), Ok(NextHeader::Ethertype(ethertype::ETHERNET, frame))))
 }
 

@@ -361,3 +361,55 @@ fn esp_without_encryption_is_opened() {
         assert_eq!((segments.len(), counters.encrypted), (0, 1));
     }
 }
+
+/// AMT: only packets to a group, which have another destination than those of the other tunnels.
+#[test]
+fn amt_has_packets_to_groups() {
+    let inner_udp = udp(5000, 5001, b"data");
+    let [mut to_group, mut to_group_v6] = [ipv4(17, &inner_udp), ipv6(17, &inner_udp)];
+    let unicast = [to_group.clone(), to_group_v6.clone()];
+    to_group[16..20].copy_from_slice(&[239, 1, 2, 3]);
+    to_group_v6[24..26].copy_from_slice(&[0xff, 0x3e]);
+    let read = |message: &[u8], packet: &[u8]| {
+        let datagram = udp(2268, 40_000, &[message, packet].concat());
+        let (segments, _) = decode(LinkType::RAW, &ipv4(17, &datagram));
+        let [segment] = &segments[..] else { panic!("{segments:?}") };
+        (segment.ports, segment.path.clone())
+    };
+    let plain = ((2268, 40_000), Vec::new());
+    for packet in [&to_group, &to_group_v6] {
+        assert_eq!(read(&[6, 0], packet), ((5000, 5001), vec!["amt".to_owned()]));
+        assert_eq!(read(&[6, 1], packet), plain);
+        assert_eq!(read(&[6, 0], &[&packet[..], &[0]].concat()), plain);
+    }
+    for packet in &unicast {
+        assert_eq!(read(&[6, 0], packet), plain);
+    }
+}
+
+/// HP's mirroring: the frame has IP that fills the datagram, perhaps with padding or a frame check sequence.
+#[test]
+fn hp_erm_has_frames_that_fill_the_datagram() {
+    let read = |frame: &[&[u8]]| {
+        let header = hex("0000000000000000 00000500");
+        let datagram = udp(50_000, 7933, &[&header[..], &frame.concat()].concat());
+        let (segments, _) = decode(LinkType::RAW, &ipv4(17, &datagram));
+        segments.iter().any(|segment| !segment.path.is_empty())
+    };
+    let addresses = hex("020000000004 020000000003");
+    let (v4, v6) = (Inner::V4.bytes(), Inner::V6.bytes());
+    for (kind, packet) in [("0800", &v4), ("86dd", &v6), ("8100 0007 0800", &v4)] {
+        let kind = hex(kind);
+        assert!(read(&[&addresses, &kind, packet]));
+        assert!(read(&[&addresses, &kind, packet, &[1; 4]]));
+        assert!(!read(&[&addresses, &kind, packet, &[1; 5]]));
+        assert!(!read(&[&addresses, &kind, &packet[..packet.len() - 1]]));
+    }
+    let short = ipv4(17, &udp(1, 2, b""));
+    assert!(read(&[&addresses, &hex("0800"), &short, &[0; 18]]));
+    for (kind, payload) in
+        [("88cc", &[7; 60][..]), ("8847", &v4), ("0806", &hex("0001 0800 06 04")), ("86dd", &v4)]
+    {
+        assert!(!read(&[&addresses, &hex(kind), payload]), "{kind}");
+    }
+}

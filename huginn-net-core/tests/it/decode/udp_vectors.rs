@@ -252,11 +252,4 @@ pub(crate) const UDP_TUNNELS: &[Case] = &[
         inner: Inner::V6,
         path: &["fou"],
     },
-    Case {
-        name: "AMT multicast data",
-        link: LinkType::ETHERNET,
-        outer: "02000000000202000000000108004500004f000100004011669b0a0000010a000002c35008dc003b00000600",
-        inner: Inner::V4,
-        path: &["amt"],
-    },
 ];
