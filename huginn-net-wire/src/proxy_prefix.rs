@@ -40,7 +40,7 @@ pub enum Skipped {
     All,
     /// After these bytes of this piece.
     To(usize),
-    /// With these bytes, which include this piece: what looked like a prefix is none.
+    /// With these bytes, which include this piece: what looked like a prefix is not one.
     Other(Vec<u8>),
 }
 
@@ -57,7 +57,7 @@ impl ProxyPrefix {
 
     /// Skips the prefixes in the next bytes.
     ///
-    /// The value is used up once the protocol begins.
+    /// After it returns a value other than [`Skipped::All`], the protocol has begun: push nothing more.
     pub fn push(&mut self, bytes: &[u8]) -> Skipped {
         let before = self.buffer.len();
         if before > 0 {
@@ -73,7 +73,11 @@ impl ProxyPrefix {
                     taken = taken.saturating_add(len);
                 }
                 Err(PrefixError::Partial) => {
-                    self.buffer = rest.to_vec();
+                    if before == 0 {
+                        self.buffer = rest.to_vec();
+                    } else {
+                        self.buffer.drain(..taken);
+                    }
                     return Skipped::All;
                 }
                 Err(PrefixError::Absent) if taken < before => {
