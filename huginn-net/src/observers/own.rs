@@ -1,5 +1,7 @@
 //! Protocols of the caller's own beside the built-in ones.
 
+use std::mem;
+
 use huginn_net_core::{Event, Interest, NextSeq, Origin, Protocol, Route, Segment, Side, Timestamp};
 
 use super::open_connection::OpenConnection;
@@ -14,6 +16,10 @@ use crate::scope::Scope;
 ///
 /// The events of all are [`Observation`]s. Those of the others are within the same limits, and a connection with one of them is
 /// [reported](crate::Configure::connections), too.
+///
+/// The sides of a flow are those of the protocol that starts it first, the built-in ones before the others. If the others take them for
+/// exchanged, their events get the sides of the flow. The built-in protocols do not analyse a flow whose sides they take for exchanged, and
+/// of several other protocols, the later ones do not analyse one whose sides differ from those of the earlier ones.
 #[derive(Clone, Debug, Default)]
 pub struct WithOwn<O> {
     pub(super) observers: Observers,
@@ -127,6 +133,15 @@ pub struct OwnFlow<F> {
     built_in_stage: Stage,
     own: F,
     own_stage: Stage,
+    /// Whether the client of the flow is the server for the other protocols.
+    is_exchanged: bool,
+}
+
+impl<F> OwnFlow<F> {
+    /// A side of the flow as the other protocols have it, and the reverse.
+    fn own_side(&self, side: Side) -> Side {
+        if self.is_exchanged { side.peer() } else { side }
+    }
 }
 
 /// Whether protocols analyse a flow.
@@ -188,6 +203,9 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
         });
     }
 
+    // `can_skip` stays false: the limits of events and the summary of the connection count each segment, as those of `Observers` do, which
+    // does not have it either.
+
     #[inline(always)]
     fn skip_segment(&mut self, segment: &Segment<'_>, sender: Side, flow: &mut Self::Flow) -> bool {
         flow.own_stage == Stage::Done
@@ -203,7 +221,7 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
         emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest {
         let Self { observers, own } = self;
-        let OwnFlow { built_in, built_in_stage, own: own_flow, own_stage } = flow;
+        let OwnFlow { built_in, built_in_stage, own: own_flow, own_stage, is_exchanged } = flow;
         built_in_stage.open(observers, segment, sender);
         if *built_in_stage == Stage::Open {
             if observers.on_segment(segment, sender, built_in, emit) == Interest::Done {
@@ -212,12 +230,17 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
         } else {
             observers.on_other_segment(segment, sender, built_in);
         }
-        own_stage.open(own, segment, sender);
+        if *own_stage == Stage::Waiting
+            && let Some(own_sender) = own.starts_flow(segment)
+        {
+            (*own_stage, *is_exchanged) = (Stage::Open, own_sender != sender);
+        }
         if *own_stage == Stage::Open {
-            let interest = own.on_segment(segment, sender, own_flow, &mut |origin, event| {
+            let own_side = |side: Side| if *is_exchanged { side.peer() } else { side };
+            let interest = own.on_segment(segment, own_side(sender), own_flow, &mut |origin, event| {
                 let frame = EventFrame::from_segment(segment);
                 if let Some((text_bytes, output)) = observers.own_output(event, frame, built_in) {
-                    emit(Origin { text_bytes, ..origin }, output);
+                    emit(Origin { subject: own_side(origin.subject), text_bytes, ..origin }, output);
                 }
             });
             if interest == Interest::Done {
@@ -232,7 +255,7 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
         let built_in = Observers::next_seq(&flow.built_in, sender);
         let own = || match flow.own_stage {
             Stage::Waiting => NextSeq::Unread,
-            Stage::Open | Stage::Done => O::next_seq(&flow.own, sender),
+            Stage::Open | Stage::Done => O::next_seq(&flow.own, flow.own_side(sender)),
         };
         if matches!(built_in, NextSeq::Known(_)) { built_in } else { own().or(built_in) }
     }
@@ -248,7 +271,7 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
 
     fn on_end(&mut self, flow: Self::Flow, emit: &mut impl FnMut(Event<Self::Event>)) {
         let Self { observers, own } = self;
-        let OwnFlow { mut built_in, own: own_flow, own_stage, .. } = flow;
+        let OwnFlow { mut built_in, own: own_flow, own_stage, is_exchanged, .. } = flow;
         if own_stage != Stage::Waiting && O::has_end(&own_flow) {
             // The summary of the connection comes last.
             own.on_end(own_flow, &mut |event| {
@@ -258,6 +281,10 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
                 if let Some((text_bytes, output)) = admitted {
                     let mut event = event.map(|()| output);
                     event.text_bytes = text_bytes;
+                    if is_exchanged {
+                        event.subject = event.subject.peer();
+                        mem::swap(&mut event.flow.client, &mut event.flow.server);
+                    }
                     emit(event);
                 }
             });

@@ -4,8 +4,8 @@ use std::thread;
 
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::{
-    Frames, Interest, NextFrame, Origin, Probe, Protocol, Segment, StreamData, StreamObserver, StreamParser,
-    StreamStart, frame_channel,
+    Event as OfFlow, FlowId, Frames, Interest, NextFrame, Origin, Probe, Protocol, Segment, StreamData,
+    StreamObserver, StreamParser, StreamStart, frame_channel,
 };
 use huginn_net::observation::OwnEvent;
 use huginn_net::observers::EventLimits;
@@ -84,9 +84,19 @@ fn built_in() -> Vec<Event> {
     events
 }
 
-/// Reports the length of each datagram.
-#[derive(Default)]
-struct Datagrams;
+/// Reports the length of each datagram, and at the end the number 0.
+#[derive(Clone, Copy)]
+struct Datagrams {
+    /// The side that sends first.
+    first_sender: Side,
+    has_end: bool,
+}
+
+impl Default for Datagrams {
+    fn default() -> Self {
+        Self { first_sender: Side::Client, has_end: false }
+    }
+}
 
 #[derive(Debug, Serialize)]
 struct Datagram {
@@ -101,7 +111,7 @@ impl OwnEvent for Datagram {
 }
 
 impl Protocol for Datagrams {
-    type Flow = ();
+    type Flow = Option<FlowId>;
     type Event = Datagram;
     type SharedState = ();
     type Counters = ();
@@ -109,25 +119,35 @@ impl Protocol for Datagrams {
     fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
-        Self
+        *self
     }
 
     fn counters(&self) {}
 
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
-        segment.tcp().is_none().then_some(Side::Client)
+        segment.tcp().is_none().then_some(self.first_sender)
     }
 
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
-        (): &mut (),
+        flow: &mut Option<FlowId>,
         emit: &mut impl FnMut(Origin, Datagram),
     ) -> Interest {
+        *flow = self.has_end.then(|| FlowId::from_segment(segment, sender));
         let text = String::from_utf8_lossy(segment.payload).into_owned();
         emit(sender.into(), Datagram { len: segment.payload.len(), text });
         Interest::More
+    }
+
+    fn has_end(flow: &Option<FlowId>) -> bool {
+        flow.is_some()
+    }
+
+    fn on_end(&mut self, flow: Option<FlowId>, emit: &mut impl FnMut(OfFlow<Datagram>)) {
+        let end = Datagram { len: 0, text: String::new() };
+        emit(OfFlow::new(Timestamp::default(), 0, flow.unwrap(), self.first_sender, end));
     }
 }
 
@@ -148,7 +168,8 @@ fn own_protocol_reports_beside_built_in_ones() {
         built_in().iter().filter(|event| matches!(event.kind, Observation::HttpRequest(_))).count();
     assert!(requests > 0);
     for workers in [1, 2, 3] {
-        let builder = HuginnNet::builder().with(StreamObserver::<Method>::default()).with(Datagrams);
+        let builder =
+            HuginnNet::builder().with(StreamObserver::<Method>::default()).with(Datagrams::default());
         let mut analyzer = builder.workers(workers).build();
         let capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
         let mut events: Vec<Event> = Vec::new();
@@ -179,6 +200,25 @@ fn own_protocol_reports_beside_built_in_ones() {
 }
 
 #[test]
+fn own_protocol_that_exchanges_sides_reports_those_of_the_flow() {
+    let events = |first_sender| {
+        let own = Datagrams { first_sender, has_end: true };
+        let mut events: Vec<Event> = Vec::new();
+        let capture = CaptureReader::open(captures::path("quic-chromium.pcap")).unwrap();
+        HuginnNet::builder().with(own).build().analyze(capture, &mut events).unwrap();
+        events
+    };
+    let expected = events(Side::Client);
+    let subjects = |side| {
+        let own = |event: &&Event| matches!(event.kind, Observation::Own(_)) && event.subject == side;
+        expected.iter().filter(own).count()
+    };
+    assert!(subjects(Side::Client) > 1 && subjects(Side::Server) > 1, "{expected:?}");
+    assert!(expected.iter().any(|event| matches!(event.kind, Observation::TlsClient(_))));
+    assert_eq!(events(Side::Server), expected);
+}
+
+#[test]
 fn own_settings_reach_all_workers() {
     for workers in [1, 3] {
         let builder = HuginnNet::builder().with(StreamObserver::<Method>::with_settings("get"));
@@ -199,7 +239,7 @@ fn own_settings_reach_all_workers() {
 #[test]
 fn own_events_have_connections_and_limits() {
     let limits = EventLimits { max_events_per_connection: Some(2), ..EventLimits::default() };
-    let builder = || HuginnNet::builder().with(Datagrams).connections(true);
+    let builder = || HuginnNet::builder().with(Datagrams::default()).connections(true);
     let names = |events: &[Event]| events.iter().map(|event| event.kind.event_name()).collect::<Vec<_>>();
     let mut events: Vec<Event> = Vec::new();
     builder().build().analyze(datagrams(3), &mut events).unwrap();
