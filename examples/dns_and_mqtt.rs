@@ -2,8 +2,7 @@
 //!
 //! `cargo run -p huginn-net-arrow --example dns_and_mqtt CAPTURE TABLE.parquet`
 
-use std::error::Error;
-use std::fs::File;
+use std::{env, error::Error, fs::File};
 
 use huginn_net::core::*;
 use huginn_net::observation::OwnEvent;
@@ -12,31 +11,39 @@ use huginn_net_arrow::{Batches, EventBatchBuilder, schema};
 use parquet::arrow::ArrowWriter;
 
 #[derive(Debug, serde::Serialize)]
-#[serde(untagged)]
-enum Found {
-    Dns { id: u16, response: bool, questions: u16 },
-    Mqtt { level: u8, clean_session: bool },
+struct Dns {
+    id: u16,
+    response: bool,
+    questions: u16,
 }
 
-impl OwnEvent for Found {
-    fn name(&self) -> &'static str {
-        if let Self::Dns { .. } = self { "dns" } else { "mqtt_connect" }
-    }
+impl OwnEvent for Dns {
+    const NAME: &'static str = "dns";
 }
 
 /// Reads the header of a DNS message (RFC 1035, section 4.1.1).
-fn dns(segment: &Segment<'_>) -> Option<Found> {
+fn dns(segment: &Segment<'_>) -> Option<Dns> {
     let (source, destination) = segment.transport.ports();
     let [id @ .., flags, _, high, low] = *segment.payload.first_chunk::<6>()?;
     let (id, questions) = (u16::from_be_bytes(id), u16::from_be_bytes([high, low]));
-    (source == 53 || destination == 53).then_some(Found::Dns { id, response: flags >> 7 == 1, questions })
+    (source == 53 || destination == 53).then_some(Dns { id, response: flags >> 7 == 1, questions })
+}
+
+#[derive(Debug, serde::Serialize)]
+struct Connect {
+    level: u8,
+    clean_session: bool,
+}
+
+impl OwnEvent for Connect {
+    const NAME: &'static str = "mqtt_connect";
 }
 
 /// Reads the CONNECT packet of an MQTT client (MQTT 3.1.1, section 3.1).
 struct Mqtt(Vec<u8>);
 
 impl StreamParser for Mqtt {
-    type Event = Found;
+    type Event = Connect;
     type Counters = ();
     type Settings = ();
 
@@ -48,12 +55,18 @@ impl StreamParser for Mqtt {
         Self(Vec::new())
     }
 
-    fn on_data(&mut self, side: Side, data: StreamData<'_>, _: &mut (), emit: &mut impl FnMut(Side, Found)) {
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        _: &mut (),
+        emit: &mut impl FnMut(Side, Connect),
+    ) {
         if let StreamData::Bytes(bytes) = data {
             self.0.extend(bytes.iter().take(10));
         }
         if let [0x10, _, _, _, _, _, _, _, level, flags, ..] = *self.0 {
-            emit(side, Found::Mqtt { level, clean_session: flags & 2 != 0 });
+            emit(side, Connect { level, clean_session: flags & 2 != 0 });
         }
     }
 
@@ -79,7 +92,7 @@ pub(crate) fn write(capture: &str, table: &str) -> Result<(), Box<dyn Error>> {
 
 #[allow(dead_code, reason = "a test calls write")]
 fn main() -> Result<(), Box<dyn Error>> {
-    match &*std::env::args().collect::<Vec<_>>() {
+    match &*env::args().collect::<Vec<_>>() {
         [_, capture, table] => write(capture, table),
         _ => Err("usage: dns_and_mqtt CAPTURE TABLE.parquet".into()),
     }

@@ -20,9 +20,7 @@ struct Greeting {
 }
 
 impl OwnEvent for Greeting {
-    fn name(&self) -> &'static str {
-        "ftp_server"
-    }
+    const NAME: &'static str = "ftp_server";
 }
 
 impl StreamParser for Ftp {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::TextLimit;
+use crate::record::EVENT_NAMES;
 
 /// Fields that all events have: an own field of such a name gets `own_` before it.
 const TAKEN: [&str; 13] = [
@@ -41,14 +42,49 @@ const TAKEN: [&str; 13] = [
 /// }
 ///
 /// impl OwnEvent for Greeting {
-///     fn name(&self) -> &'static str {
-///         "ftp_greeting"
-///     }
+///     const NAME: &'static str = "ftp_greeting";
 /// }
 /// ```
+///
+/// A protocol with several kinds of events emits [`OwnObservation`]s of several types.
 pub trait OwnEvent: Serialize + fmt::Debug + Send + Sync + 'static {
-    /// The name of the kind of event: the value of the field `event`. Not one of [`EVENT_NAMES`](crate::record::EVENT_NAMES).
-    fn name(&self) -> &'static str;
+    /// The name of the kind of event: the value of the field `event`. A program with one of [`EVENT_NAMES`] does not compile.
+    ///
+    /// ```compile_fail
+    /// use huginn_net::observation::{OwnEvent, OwnObservation};
+    ///
+    /// #[derive(Debug, serde::Serialize)]
+    /// struct Syn;
+    ///
+    /// impl OwnEvent for Syn {
+    ///     const NAME: &'static str = "tcp_syn";
+    /// }
+    ///
+    /// let _ = OwnObservation::new(Syn);
+    /// ```
+    const NAME: &'static str;
+}
+
+/// Whether no built-in event has this name.
+const fn is_free(name: &str) -> bool {
+    let mut names: &[&str] = &EVENT_NAMES;
+    while let [taken, rest @ ..] = names {
+        if are_equal(taken.as_bytes(), name.as_bytes()) {
+            return false;
+        }
+        names = rest;
+    }
+    true
+}
+
+const fn are_equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([first, a_rest @ ..], [second, b_rest @ ..]) = (a, b) {
+        if *first != *second {
+            return false;
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 /// An event of a protocol of the caller's own.
@@ -73,6 +109,7 @@ impl<T: OwnEvent> AnyEvent for T {
 impl OwnObservation {
     /// Describes an event. One that serde does not serialize as a struct or a map has the field `value`.
     pub fn new<T: OwnEvent>(event: T) -> Self {
+        const { assert!(is_free(T::NAME), "the name of an own event is that of a built-in one") };
         let fields = match serde_json::to_value(&event) {
             Ok(Value::Object(fields)) => fields,
             Ok(value) => Map::from_iter([("value".to_owned(), value)]),
@@ -83,7 +120,7 @@ impl OwnObservation {
             (if is_taken { format!("own_{name}") } else { name }, value)
         };
         let fields = fields.into_iter().map(free).collect();
-        Self { name: event.name(), event: Arc::new(event), fields, cut: Vec::new() }
+        Self { name: T::NAME, event: Arc::new(event), fields, cut: Vec::new() }
     }
 
     /// The name of the kind of event.
@@ -153,6 +190,12 @@ impl std::io::Write for Count {
     }
 }
 
+impl<T: OwnEvent> From<T> for OwnObservation {
+    fn from(event: T) -> Self {
+        Self::new(event)
+    }
+}
+
 /// Two events are equal if they are written alike.
 impl PartialEq for OwnObservation {
     fn eq(&self, other: &Self) -> bool {
@@ -201,9 +244,13 @@ mod tests {
     }
 
     impl OwnEvent for Login {
-        fn name(&self) -> &'static str {
-            "login"
-        }
+        const NAME: &'static str = "login";
+    }
+
+    #[test]
+    fn names_of_built_in_events_are_not_free() {
+        assert!(EVENT_NAMES.into_iter().all(|name| !is_free(name)));
+        assert!(["login", "tcp", "tcp_syn2", ""].into_iter().all(is_free));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{FlowState, Observers, ProtocolCounters};
 use crate::Observation;
 use crate::event_limits::EventFrame;
 use crate::hosts::{FlowOutput, HostUpdate, Hosts};
-use crate::observation::{IntoOwn, OwnEvent, OwnObservation};
+use crate::observation::{IntoOwn, OwnObservation};
 use crate::scope::Scope;
 
 /// The built-in protocols and others, over one decode and one flow table: what [`Configure::with`](crate::Configure::with) makes.
@@ -54,7 +54,7 @@ impl AsRef<Self> for Observers {
 #[derive(Clone, Debug, Default)]
 pub struct Own<P>(pub P);
 
-impl<P: Protocol<SharedState = (), Event: OwnEvent>> Protocol for Own<P> {
+impl<P: Protocol<SharedState = (), Event: Into<OwnObservation>>> Protocol for Own<P> {
     type Flow = P::Flow;
     type Event = OwnObservation;
     type SharedState = ();
@@ -83,7 +83,7 @@ impl<P: Protocol<SharedState = (), Event: OwnEvent>> Protocol for Own<P> {
     }
 
     fn on_stray_segment(&mut self, segment: &Segment<'_>, emit: &mut impl FnMut(Side, OwnObservation)) {
-        self.0.on_stray_segment(segment, &mut |side, event| emit(side, OwnObservation::new(event)));
+        self.0.on_stray_segment(segment, &mut |side, event| emit(side, event.into()));
     }
 
     fn can_skip(&self, ts: Timestamp, sender: Side, flow: &P::Flow) -> bool {
@@ -101,8 +101,7 @@ impl<P: Protocol<SharedState = (), Event: OwnEvent>> Protocol for Own<P> {
         flow: &mut P::Flow,
         emit: &mut impl FnMut(Origin, OwnObservation),
     ) -> Interest {
-        self.0
-            .on_segment(segment, sender, flow, &mut |origin, event| emit(origin, OwnObservation::new(event)))
+        self.0.on_segment(segment, sender, flow, &mut |origin, event| emit(origin, event.into()))
     }
 
     fn next_seq(flow: &P::Flow, sender: Side) -> NextSeq {
@@ -118,7 +117,7 @@ impl<P: Protocol<SharedState = (), Event: OwnEvent>> Protocol for Own<P> {
     }
 
     fn on_end(&mut self, flow: P::Flow, emit: &mut impl FnMut(Event<OwnObservation>)) {
-        self.0.on_end(flow, &mut |event| emit(event.map(OwnObservation::new)));
+        self.0.on_end(flow, &mut |event| emit(event.map(Into::into)));
     }
 
     fn buffered_bytes(flow: &P::Flow) -> usize {

@@ -12,7 +12,7 @@ use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
 use crate::hosts::{Baseline, FindingSettings, HostLimits, Hosts};
-use crate::observation::{Clients, IntoOwn, OwnEvent};
+use crate::observation::{Clients, IntoOwn, OwnObservation};
 use crate::parser_events::ParserSettings;
 use crate::scope::Scope;
 use crate::watch::{WatchListHandle, Watcher};
@@ -83,15 +83,16 @@ pub trait Configure: Sized {
 
     /// What [`with`](Self::with) returns.
     #[doc(hidden)]
-    type With<P: Protocol<SharedState = (), Event: OwnEvent>>;
+    type With<P: Protocol<SharedState = (), Event: Into<OwnObservation>>>;
 
     /// Adds a protocol of the caller's own: the analyzer then reports its events as [`Observation::Own`](crate::Observation::Own), beside
-    /// those of the built-in protocols and as they are: in the order of the capture, within the limits, in tables and in JSON.
+    /// those of the built-in protocols and as they are: in the order of the capture, within the limits, in tables and in JSON. The events
+    /// are [`OwnEvent`](crate::observation::OwnEvent)s, or [`OwnObservation`]s of several types.
     ///
     /// A parser of TCP streams becomes a protocol with [`StreamObserver`](huginn_net_core::StreamObserver), its settings with
     /// [`StreamObserver::with_settings`](huginn_net_core::StreamObserver::with_settings).
     #[must_use]
-    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> Self::With<P>;
+    fn with<P: Protocol<SharedState = (), Event: Into<OwnObservation>>>(self, protocol: P) -> Self::With<P>;
 
     /// Sets the database of signatures (default: the built-in one).
     #[must_use]
@@ -241,9 +242,12 @@ impl Configure for Observers {
         self
     }
 
-    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = WithOwn<Own<P>>;
+    type With<P: Protocol<SharedState = (), Event: Into<OwnObservation>>> = WithOwn<Own<P>>;
 
-    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> WithOwn<Own<P>> {
+    fn with<P: Protocol<SharedState = (), Event: Into<OwnObservation>>>(
+        self,
+        protocol: P,
+    ) -> WithOwn<Own<P>> {
         WithOwn { observers: self, own: Own(protocol) }
     }
 }
@@ -254,9 +258,12 @@ impl<O: Protocol<Event: IntoOwn>> Configure for WithOwn<O> {
         self
     }
 
-    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = WithOwn<(O, Own<P>)>;
+    type With<P: Protocol<SharedState = (), Event: Into<OwnObservation>>> = WithOwn<(O, Own<P>)>;
 
-    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> WithOwn<(O, Own<P>)> {
+    fn with<P: Protocol<SharedState = (), Event: Into<OwnObservation>>>(
+        self,
+        protocol: P,
+    ) -> WithOwn<(O, Own<P>)> {
         WithOwn { observers: self.observers, own: (self.own, Own(protocol)) }
     }
 }
@@ -266,9 +273,12 @@ impl Configure for Builder<Observers> {
         self.map_protocol(|protocol| protocol.set(change))
     }
 
-    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = Builder<WithOwn<Own<P>>>;
+    type With<P: Protocol<SharedState = (), Event: Into<OwnObservation>>> = Builder<WithOwn<Own<P>>>;
 
-    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(self, protocol: P) -> Builder<WithOwn<Own<P>>> {
+    fn with<P: Protocol<SharedState = (), Event: Into<OwnObservation>>>(
+        self,
+        protocol: P,
+    ) -> Builder<WithOwn<Own<P>>> {
         self.map_protocol(|built_in| built_in.with(protocol))
     }
 }
@@ -278,9 +288,9 @@ impl<O: Protocol<Event: IntoOwn>> Configure for Builder<WithOwn<O>> {
         self.map_protocol(|protocol| protocol.set(change))
     }
 
-    type With<P: Protocol<SharedState = (), Event: OwnEvent>> = Builder<WithOwn<(O, Own<P>)>>;
+    type With<P: Protocol<SharedState = (), Event: Into<OwnObservation>>> = Builder<WithOwn<(O, Own<P>)>>;
 
-    fn with<P: Protocol<SharedState = (), Event: OwnEvent>>(
+    fn with<P: Protocol<SharedState = (), Event: Into<OwnObservation>>>(
         self,
         protocol: P,
     ) -> Builder<WithOwn<(O, Own<P>)>> {

@@ -32,9 +32,7 @@ struct MethodEvent {
 }
 
 impl OwnEvent for MethodEvent {
-    fn name(&self) -> &'static str {
-        "http_method"
-    }
+    const NAME: &'static str = "http_method";
 }
 
 impl StreamParser for Method {
@@ -105,9 +103,7 @@ struct Datagram {
 }
 
 impl OwnEvent for Datagram {
-    fn name(&self) -> &'static str {
-        "datagram"
-    }
+    const NAME: &'static str = "datagram";
 }
 
 impl Protocol for Datagrams {
