@@ -63,9 +63,6 @@ use stream::Stream;
 /// buffer of about 1 MiB, at most 2 MiB. A decompressor adds its window: 32 KiB for gzip, up to
 /// 128 MiB for Zstandard.
 ///
-/// The usual magic number of pcap does not tell how long record headers are. The header of the second record does: the first frame of a pipe is
-/// lent once that header arrives or the pipe ends.
-///
 /// A damaged capture yields all frames before the damage, then exactly one error, then its end.
 ///
 /// ```

@@ -62,5 +62,5 @@ pub(crate) const MAX_PROCESS_NAME_LEN: usize = 255;
 /// Maximum length of an uncompressed pcapng file that is searched for blocks of secrets between its packets, in bytes: some milliseconds.
 pub const MAX_SEARCHED_LEN: u64 = 64 << 20;
 
-/// Number of first records of a pcap file that show an unusual length of record headers: a wrong length passes one by chance, hardly four.
+/// Number of first records of a pcap file that show the length of record headers: a wrong length passes one by chance, hardly four.
 pub(crate) const CHECKED_RECORDS: usize = 4;

@@ -18,9 +18,6 @@ const LONG_RECORD_HEADER_LEN: usize = 28;
 /// Length of a record header of Nokia's firewalls, which adds one word.
 const NOKIA_RECORD_HEADER_LEN: usize = 20;
 
-/// The length of record headers before the first records are read: longer than any buffer, so that no record is complete.
-const UNDECIDED: usize = usize::MAX;
-
 const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
@@ -37,10 +34,7 @@ const MAX_NANOS: u32 = 999_999_999;
 pub(super) struct Pcap {
     order: ByteOrder,
     nanos: bool,
-    /// `UNDECIDED` until the first records are read.
     record_header_len: usize,
-    /// Lengths of record headers that files with this magic number have, the usual one first.
-    header_lens: &'static [usize],
     lengths: Lengths,
     snap_len: u32,
     link: LinkType,
@@ -99,9 +93,10 @@ impl Pcap {
         let [_, _, high, low] = order.u32(&mut head)?.to_be_bytes();
         let link = LinkType(u16::from_be_bytes([high, low]));
         let lengths = Lengths::of_version(minor);
+        let records = head.rest();
+        let record_header_len = record_header_len(header_lens, records, order, lengths);
         stream.take(FILE_HEADER_LEN);
-        let record_header_len = if let [only] = header_lens { *only } else { UNDECIDED };
-        Ok(Some(Self { order, nanos, record_header_len, header_lens, lengths, snap_len, link }))
+        Ok(Some(Self { order, nanos, record_header_len, lengths, snap_len, link }))
     }
 
     /// What the file header says of the interface.
@@ -133,12 +128,9 @@ impl Pcap {
         })
     }
 
-    /// Reads the next record. Before the first one, waits for the second one if the magic number does not tell how long their headers are.
-    pub(super) fn next(&mut self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
+    /// Reads the next record.
+    pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
         stream.set_mark();
-        if self.record_header_len == UNDECIDED {
-            self.record_header_len = self.find_record_header_len(stream);
-        }
         let header_len = self.record_header_len;
         let unread = stream.ensure(header_len)?;
         let left = unread.len();
@@ -159,52 +151,6 @@ impl Pcap {
             return Err(Defect::cut(Part::Record, data_len, unread.len().saturating_sub(header_len)).into());
         }
         Ok(self.buffered(unread))
-    }
-
-    /// Chooses the length of record headers: the usual one, unless a number in the first two headers is impossible with it, and another length
-    /// fits the first records. Wireshark tells these files in the same way.
-    ///
-    /// With a wrong length, the second header has the seconds of a record as its fraction or a length, which is impossible in any file since
-    /// 1970.
-    #[cold]
-    fn find_record_header_len(&self, stream: &mut Stream) -> usize {
-        let usual = self.header_lens.first().copied().unwrap_or(RECORD_HEADER_LEN);
-        let is_usual = self.count_headers(stream, usual, 2, FirstHeader::is_possible).is_some();
-        let mut others = self.header_lens.iter().copied();
-        let fits = |len: &usize| {
-            let count = self.count_headers(stream, *len, CHECKED_RECORDS, FirstHeader::is_of_frame);
-            count.is_some_and(|count| count > 1)
-        };
-        if is_usual { usual } else { others.find(fits).unwrap_or(usual) }
-    }
-
-    /// Counts the first headers, at most `max`, if each has this length; `None` if one is impossible. Reads no byte beyond the one that decides.
-    fn count_headers(
-        &self,
-        stream: &mut Stream,
-        len: usize,
-        max: usize,
-        is_possible: impl Fn(&FirstHeader) -> bool,
-    ) -> Option<usize> {
-        let mut start: usize = 0;
-        for count in 0..max {
-            let unread = stream.ensure_before_error(start.saturating_add(RECORD_HEADER_LEN));
-            let Some(header) = unread.get(start..).and_then(<[u8]>::first_chunk) else { return Some(count) };
-            let header = self.first_header(header);
-            if !is_possible(&header) {
-                return None;
-            }
-            start = start.saturating_add(len).saturating_add(header.captured as usize);
-        }
-        Some(max)
-    }
-
-    fn first_header(&self, header: &[u8; RECORD_HEADER_LEN]) -> FirstHeader {
-        let [_, _, _, _, f0, f1, f2, f3, c0, c1, c2, c3, o0, o1, o2, o3] = *header;
-        let [fraction, first, second] =
-            [[f0, f1, f2, f3], [c0, c1, c2, c3], [o0, o1, o2, o3]].map(|bytes| self.order.number(bytes));
-        let (captured, wire) = self.lengths.order(first, second);
-        FirstHeader { fraction, captured, wire }
     }
 
     /// Whether the first record is complete.
@@ -267,6 +213,21 @@ impl Dialect {
     }
 }
 
+/// Chooses the length of record headers: the first one, unless a number in the first records is impossible with it, and another length fits.
+/// Wireshark tells these files in the same way.
+fn record_header_len(header_lens: &[usize], records: &[u8], order: ByteOrder, lengths: Lengths) -> usize {
+    let usual = header_lens.first().copied().unwrap_or(RECORD_HEADER_LEN);
+    let headers = |len| first_headers(records, order, lengths, len);
+    if headers(usual).all(|header| header.is_possible()) {
+        return usual;
+    }
+    let fits = |len: &&usize| {
+        let is_frame = |header: FirstHeader| header.is_possible() && header.captured > 0;
+        headers(**len).count() > 1 && headers(**len).all(is_frame)
+    };
+    header_lens.iter().find(fits).copied().unwrap_or(usual)
+}
+
 /// The numbers of a record header that show whether it is one.
 struct FirstHeader {
     fraction: u32,
@@ -278,8 +239,23 @@ impl FirstHeader {
     fn is_possible(&self) -> bool {
         self.fraction <= MAX_MICROS && self.captured <= self.wire && self.wire as usize <= MAX_FRAME_LEN
     }
+}
 
-    fn is_of_frame(&self) -> bool {
-        self.is_possible() && self.captured > 0
-    }
+/// The headers of the first records, if each has this length.
+fn first_headers(
+    mut records: &[u8],
+    order: ByteOrder,
+    lengths: Lengths,
+    len: usize,
+) -> impl Iterator<Item = FirstHeader> {
+    std::iter::from_fn(move || {
+        let header = records.first_chunk::<RECORD_HEADER_LEN>()?;
+        let [_, _, _, _, f0, f1, f2, f3, c0, c1, c2, c3, o0, o1, o2, o3] = *header;
+        let [fraction, first, second] =
+            [[f0, f1, f2, f3], [c0, c1, c2, c3], [o0, o1, o2, o3]].map(|bytes| order.number(bytes));
+        let (captured, wire) = lengths.order(first, second);
+        records = records.get(len.saturating_add(captured as usize)..).unwrap_or_default();
+        Some(FirstHeader { fraction, captured, wire })
+    })
+    .take(CHECKED_RECORDS)
 }

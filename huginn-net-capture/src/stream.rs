@@ -24,8 +24,6 @@ pub(super) struct Stream {
     /// Offset in the capture of the current record or block.
     mark: u64,
     at_end: bool,
-    /// An error of a read beyond the current record.
-    failure: Option<io::Error>,
     chunks: Chunks,
 }
 
@@ -59,7 +57,6 @@ impl Stream {
             base: 0,
             mark: 0,
             at_end: false,
-            failure: None,
             chunks,
         }
     }
@@ -162,14 +159,6 @@ impl Stream {
         Ok(self.unread())
     }
 
-    /// Returns at least `len` unread bytes, or all up to the end of the capture or an error, which the next read returns.
-    pub(super) fn ensure_before_error(&mut self, len: usize) -> &[u8] {
-        if let Err(failure) = self.ensure(len) {
-            self.failure = Some(failure);
-        }
-        self.unread()
-    }
-
     /// Consumes the first `len` unread bytes, or all if there are fewer.
     #[inline]
     pub(super) fn take(&mut self, len: usize) -> &[u8] {
@@ -245,9 +234,6 @@ impl Stream {
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<()> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
         if let ByteSource::Input(_) = self.source {
             self.make_room(len);
             // A buffer that a chunk was appended to stays longer, but what is read into it does not grow with each.

@@ -1,12 +1,9 @@
 //! The classic pcap format.
 
-use std::io::ErrorKind;
-
 use super::bytes::{Bytes, pcap_header, pcap_record};
-use super::inputs::trickle;
-use super::{defect, drain, packet, read_complete};
+use super::{defect, packet, read_complete};
 use crate::byte_order::ByteOrder::{Big, Little};
-use crate::{CaptureError, Defect, Part};
+use crate::{Defect, Part};
 
 const MICROS: u32 = 0xa1b2_c3d4;
 const NANOS: u32 = 0xa1b2_3c4d;
@@ -155,21 +152,10 @@ fn first_records_show_the_length_of_their_headers() {
                     let ts = format!("2023-11-14T22:13:2{second}.000020Z");
                     wanted.push(packet(&ts, 1, data, 100));
                 }
-                assert_eq!(read_complete(&*file), wanted, "{magic:x}, {extra}, {count}");
-                let (packets, error) = drain(trickle(&file, None).unwrap());
-                assert!(error.is_none() && packets == wanted, "{magic:x}, {extra}, {count}: {error:?}");
+                assert_eq!(read_complete(file), wanted, "{magic:x}, {extra}, {count}");
             }
         }
     }
-}
-
-/// An error after the first record does not hide it.
-#[test]
-fn first_record_precedes_error_of_the_next_read() {
-    let file = [pcap_header(Little, MICROS, 1), pcap_record(Little, 1, 0, &[7; 60], 60)].concat();
-    let (packets, error) = drain(trickle(&file, Some(ErrorKind::BrokenPipe)).unwrap());
-    assert_eq!(packets.len(), 1);
-    assert!(matches!(error, Some(CaptureError::Io { packet: 2, offset: 100, .. })), "{error:?}");
 }
 
 /// A damaged file keeps the usual layout, and its error.
