@@ -9,24 +9,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::TextLimit;
-use crate::record::EVENT_NAMES;
-
-/// Fields that all events have: an own field of such a name gets `own_` before it.
-const TAKEN: [&str; 13] = [
-    "v",
-    "ts",
-    "event",
-    "subject",
-    "packet",
-    "file",
-    "interface",
-    "conflict",
-    "client",
-    "server",
-    "tunnel",
-    "community_id",
-    "cut",
-];
 
 /// An event of a protocol of the caller's own, for [`Configure::with`](crate::Configure::with).
 ///
@@ -65,38 +47,16 @@ pub trait OwnEvent: Serialize + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
 }
 
-/// Whether no built-in event has this name.
-const fn is_free(name: &str) -> bool {
-    let mut names: &[&str] = &EVENT_NAMES;
-    while let [taken, rest @ ..] = names {
-        if are_equal(taken.as_bytes(), name.as_bytes()) {
-            return false;
-        }
-        names = rest;
-    }
-    true
-}
-
-const fn are_equal(mut a: &[u8], mut b: &[u8]) -> bool {
-    while let ([first, a_rest @ ..], [second, b_rest @ ..]) = (a, b) {
-        if *first != *second {
-            return false;
-        }
-        (a, b) = (a_rest, b_rest);
-    }
-    a.is_empty() && b.is_empty()
-}
-
 /// An event of a protocol of the caller's own.
 #[derive(Clone)]
 pub struct OwnObservation {
-    name: &'static str,
-    event: Arc<dyn AnyEvent>,
-    fields: Map<String, Value>,
-    cut: Vec<Box<str>>,
+    pub(crate) name: &'static str,
+    pub(crate) event: Arc<dyn AnyEvent>,
+    pub(crate) fields: Map<String, Value>,
+    pub(crate) cut: Vec<Box<str>>,
 }
 
-trait AnyEvent: Any + fmt::Debug + Send + Sync {
+pub(crate) trait AnyEvent: Any + fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -107,22 +67,6 @@ impl<T: OwnEvent> AnyEvent for T {
 }
 
 impl OwnObservation {
-    /// Describes an event. One that serde does not serialize as a struct or a map has the field `value`.
-    pub fn new<T: OwnEvent>(event: T) -> Self {
-        const { assert!(is_free(T::NAME), "the name of an own event is that of a built-in one") };
-        let fields = match serde_json::to_value(&event) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(value) => Map::from_iter([("value".to_owned(), value)]),
-            Err(error) => Map::from_iter([("error".to_owned(), Value::String(error.to_string()))]),
-        };
-        let free = |(name, value): (String, Value)| {
-            let is_taken = TAKEN.contains(&&*name);
-            (if is_taken { format!("own_{name}") } else { name }, value)
-        };
-        let fields = fields.into_iter().map(free).collect();
-        Self { name: T::NAME, event: Arc::new(event), fields, cut: Vec::new() }
-    }
-
     /// The name of the kind of event.
     pub fn name(&self) -> &'static str {
         self.name
@@ -245,12 +189,6 @@ mod tests {
 
     impl OwnEvent for Login {
         const NAME: &'static str = "login";
-    }
-
-    #[test]
-    fn names_of_built_in_events_are_not_free() {
-        assert!(EVENT_NAMES.into_iter().all(|name| !is_free(name)));
-        assert!(["login", "tcp", "tcp_syn2", ""].into_iter().all(is_free));
     }
 
     #[test]
