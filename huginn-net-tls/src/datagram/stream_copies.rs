@@ -239,10 +239,10 @@ struct Written {
 }
 
 impl StreamCopy {
-    /// Writes a chunk. `replace` decides whether its bytes replace those that are present.
+    /// Writes a chunk. `replace` decides whether its bytes replace those that are present, and continue a copy that has ended.
     fn write(&mut self, offset: u64, bytes: &[u8], window: usize, replace: bool) -> Written {
         let known = self.head.len();
-        let limit = if self.ended { known } else { known.saturating_add(window) };
+        let limit = if self.ended && !replace { known } else { known.saturating_add(window) };
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let room = limit.saturating_sub(offset).min(bytes.len());
         let complete = self.ended || room == bytes.len();
