@@ -161,11 +161,12 @@ impl<T: FromRecords> HelloReader<T> {
         self.pushed = before.saturating_add(bytes.len());
         let outcome = match &mut self.state {
             State::Start(buffered) => {
-                let buffered = mem::take(buffered);
+                let mut buffered = mem::take(buffered);
                 self.start(if buffered.is_empty() {
                     Cow::Borrowed(bytes)
                 } else {
-                    [buffered, bytes.to_vec()].concat().into()
+                    buffered.extend_from_slice(bytes);
+                    buffered.into()
                 })
             }
             State::Records(_) => self.read_records(bytes),

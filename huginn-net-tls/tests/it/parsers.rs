@@ -49,6 +49,15 @@ fn hello_reader_is_linear() {
             },
         );
     }
+    // An SSL 2.0 record of the client, of which half is missing.
+    let sslv2 = |len: usize| {
+        let [high, low] = u16::try_from(2 * len).unwrap().to_be_bytes();
+        [&[0x80 | high, low, 1, 3, 1][..], &vec![0; len]].concat()
+    };
+    assert_linear("SSL 2.0", 1000, sslv2, |bytes| {
+        let mut reader = HelloReader::client();
+        assert!(bytes.chunks(1).all(|piece| reader.push(piece).unwrap().needs_more()));
+    });
     // A record of the server that never ends its message.
     let endless = |len: usize| [&[22, 3, 3, 0, 4, 2, 1, 0, 0][..], &[22, 3, 3, 0, 1, 0].repeat(len)].concat();
     assert_linear("server", 4000, endless, |bytes| {
