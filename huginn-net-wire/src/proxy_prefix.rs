@@ -103,7 +103,7 @@ impl ProxyPrefix {
     }
 
     /// Returns the heap memory of the value, in bytes.
-    pub const fn buffered_bytes(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 

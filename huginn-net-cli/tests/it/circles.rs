@@ -17,6 +17,7 @@ const TO_DIVIDE: &str = "to be divided";
 const CIRCLES: &[(&str, &str, &str, &str)] = &[
     ("huginn-net", "explain", "fingerprint hello quic", "a fingerprint is explained by its hello, and both report errors of texts"),
     ("huginn-net", "hosts/findings/scan", "client open", "a client has open scans, which count its targets"),
+    ("huginn-net", "record", "event own", "events have a record of own ones, whose names must not be theirs"),
     ("huginn-net", "record", "kinds quic text tls", "records of kinds have those of TLS, and share texts and lists"),
     ("huginn-net", "record/formats/zeek", "columns row software tsv", "columns name the logs that rows are written to"),
     ("huginn-net", "select", "fields parse", "an expression is parsed to tests of fields"),
