@@ -89,11 +89,12 @@ impl EventBatchBuilder {
         Ok(self.with_schema(schema_of(|name| selected.contains(&name))))
     }
 
-    /// Takes only events with these [names](huginn_net::Observation::event_name); `own` stands for those of all own protocols. Without this
-    /// call all events become rows.
+    /// Takes only events with these [names](huginn_net::Observation::event_name); `own` stands for those of all own protocols. Without
+    /// names all events become rows.
     #[must_use]
     pub fn events(self, names: &[&str]) -> Self {
-        Self { events: Some(names.iter().map(|name| Box::from(*name)).collect()), ..self }
+        let names = names.iter().map(|name| Box::from(*name));
+        Self { events: (names.len() > 0).then(|| names.collect()), ..self }
     }
 
     /// Stores texts in dictionaries: each batch has a text once, and numbers of 32 bits refer to it. Lists of texts stay.
