@@ -191,9 +191,13 @@ impl Connection {
         }
     }
 
-    /// The state after first bytes of a client that does not use SSH.
+    /// The state after first bytes of a client that uses neither SSH nor a proxy: no answer of a proxy precedes the server's bytes.
     fn after_other_client() -> Self {
-        Self { client: Direction::in_state(State::NotSsh), ..Self::new() }
+        Self {
+            client: Direction::in_state(State::NotSsh),
+            server: Direction::in_state(State::Unidentified),
+            is_version_1: false,
+        }
     }
 
     fn on_data(
