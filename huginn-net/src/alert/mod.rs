@@ -36,7 +36,7 @@ huginn_net_core::table_enum! {
         Match: 1, "match", "hit of a watch list", "docs/watch-lists.md";
         /// A client contacts a server with the default certificate of a C2 program.
         C2Certificate: 11, "c2_certificate", "certificate of a C2 program", "docs/findings.md#c2_certificate";
-        /// A side sent two contents for the same bytes, or somebody did in its name.
+        /// A side sent two contents for the same bytes, or another sender did in its name.
         Conflict: 2, "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
         /// Many SSH logins of a client at a server fail.
         BruteForce: 9, "brute_force", "brute force", "docs/findings.md#brute_force";

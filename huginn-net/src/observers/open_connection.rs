@@ -23,7 +23,7 @@ pub(crate) struct OpenConnection {
     /// Whether the limits of output have room for the event.
     pub(crate) is_reserved: bool,
     has_findings: bool,
-    /// Whether somebody may have answered in the server's name.
+    /// Whether another sender may have answered in the server's name.
     is_server_doubtful: bool,
     /// Number of the latest packet.
     packet_number: u64,

@@ -91,7 +91,7 @@ fn query_is_answered_while_events_are_unread() {
 }
 
 #[test]
-fn queries_beside_a_reader_that_never_reads_are_refused_at_a_limit() {
+fn query_beside_stalled_reader_is_refused_at_limit() {
     for workers in [1, 3] {
         let mut run = full_run_in_blocks(workers, 1 << 14);
         assert!((0..100_000).any(|_| run.query(|_| ()).is_none()), "the events are limited");

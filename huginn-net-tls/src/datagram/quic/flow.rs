@@ -559,7 +559,7 @@ impl Finished {
     }
 
     /// Reads the ServerHello of a packet whose sender is not the server that was read: a server keeps its connection id (RFC 9000,
-    /// section 7.2). Somebody answered in its name, before it or after it.
+    /// section 7.2). Another sender answered in its name, before it or after it.
     fn read_other_answer(
         &mut self,
         packet: &Initial<'_>,
