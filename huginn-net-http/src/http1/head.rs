@@ -59,6 +59,13 @@ pub struct Lines<'a> {
     pub(super) is_too_long: bool,
 }
 
+impl Lines<'_> {
+    /// Whether this is a request of HTTP/0.9: its first line ends it.
+    pub(super) fn is_http09(&self) -> bool {
+        RequestLine::parse(first_line(&self.lines)).is_some_and(|line| line.version == HttpVersion::Http09)
+    }
+}
+
 /// Parses a request. `for_p0f`: whether p0f would read it.
 pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, HttpError> {
     let is_seen_by_p0f = for_p0f && !head.is_too_long && p0f::reads_request(&head.lines);

@@ -1,7 +1,5 @@
 //! Reads a head from pieces.
 
-use std::borrow::Cow;
-use std::marker::PhantomData;
 use std::mem;
 
 use huginn_net_wire::{Parsed, Progress};
@@ -30,15 +28,18 @@ use crate::{HttpError, Request, Response, Role};
 /// ```
 #[derive(Debug)]
 pub struct HeadReader<T> {
-    state: State,
-    message: PhantomData<T>,
+    state: State<T>,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<T> {
     Reading(HeadBuffer),
     /// The empty line has a CR, which an LF may follow.
-    AfterCr(Lines<'static>),
+    AfterCr {
+        message: T,
+        /// Bytes of its head.
+        len: usize,
+    },
     Read,
     Failed(HttpError),
 }
@@ -86,7 +87,7 @@ impl HeadReader<Response> {
 
 impl<T: Message> HeadReader<T> {
     fn new() -> Self {
-        Self { state: State::Reading(HeadBuffer::default()), message: PhantomData }
+        Self { state: State::Reading(HeadBuffer::default()) }
     }
 
     /// Parses the next bytes. Returns the message once, when its head is complete; later bytes are not read. A head whose
@@ -106,16 +107,15 @@ impl<T: Message> HeadReader<T> {
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<Progress<T>, HttpError> {
-        let Self { state, .. } = self;
-        let (head, consumed) = match state {
+        let (message, consumed) = match &mut self.state {
             State::Read => return Ok(Progress::NeedMore),
             State::Failed(error) => return Err(*error),
-            State::AfterCr(_) => {
+            State::AfterCr { .. } => {
                 let Some(next) = bytes.first() else { return Ok(Progress::NeedMore) };
-                let State::AfterCr(head) = mem::replace(state, State::Read) else {
+                let State::AfterCr { message, .. } = mem::replace(&mut self.state, State::Read) else {
                     return Ok(Progress::NeedMore);
                 };
-                (head, usize::from(*next == b'\n'))
+                (message, usize::from(*next == b'\n'))
             }
             State::Reading(buffer) => {
                 let Scan::Complete { head, taken } = buffer.push(T::ROLE, bytes)? else {
@@ -124,27 +124,28 @@ impl<T: Message> HeadReader<T> {
                 if head.is_too_long {
                     return Err(HttpError::HeadTooLong { max: MAX_HEAD });
                 }
+                let may_have_lf = head.blank_has_cr && !head.is_http09();
+                let len = head.lines.len();
                 // What p0f reads of a head depends on the pieces that TCP delivered, which these are not.
-                let head = Lines { cuts: Vec::new(), ..head };
-                match (head.blank_has_cr, bytes.get(taken)) {
-                    (true, Some(b'\n')) => (head, taken.saturating_add(1)),
-                    (true, None) => {
-                        let lines = Cow::Owned(head.lines.into_owned());
-                        *state = State::AfterCr(Lines { lines, ..head });
+                let message = T::from_lines(Lines { cuts: Vec::new(), ..head })?;
+                match bytes.get(taken) {
+                    Some(b'\n') if may_have_lf => (message, taken.saturating_add(1)),
+                    None if may_have_lf => {
+                        self.state = State::AfterCr { message, len };
                         return Ok(Progress::NeedMore);
                     }
-                    _ => (head, taken),
+                    _ => (message, taken),
                 }
             }
         };
-        Ok(Progress::Done(Parsed::new(T::from_lines(head)?, consumed)))
+        Ok(Progress::Done(Parsed::new(message, consumed)))
     }
 
     /// Heap memory in bytes.
     pub fn buffered_bytes(&self) -> usize {
         match &self.state {
             State::Reading(buffer) => buffer.buffered_bytes(),
-            State::AfterCr(head) => head.lines.len(),
+            State::AfterCr { len, .. } => *len,
             State::Read | State::Failed(_) => 0,
         }
     }

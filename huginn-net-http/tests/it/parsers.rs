@@ -85,6 +85,15 @@ fn connections_are_linear() {
 }
 
 #[test]
+fn request_of_http09_ends_with_its_line() {
+    for rest in ["", "\r", "\r\n", "\n", "Host: a"] {
+        let bytes = format!("GET /\n{rest}");
+        let parsed = Request::parse(bytes.as_bytes()).unwrap().unwrap();
+        assert_eq!((parsed.value.target(), parsed.value.headers().len()), (&b"/"[..], 0), "{rest:?}");
+    }
+}
+
+#[test]
 fn mutated_heads_are_read_alike_in_pieces() {
     mutated(&REQUESTS, |bytes| {
         let whole = Request::parse(bytes);
@@ -96,7 +105,12 @@ fn mutated_heads_are_read_alike_in_pieces() {
         let has_control =
             bytes.split(|byte| *byte == b'\n').next().is_some_and(|line| line.iter().any(is_control));
         if first != Err(HttpError::NotHttp1) || !has_control {
-            assert_eq!(first, whole.clone().map(|parsed| parsed.map(|parsed| parsed.value)));
+            assert_eq!(
+                first,
+                whole.clone().map(|parsed| parsed.map(|parsed| parsed.value)),
+                "{}",
+                bytes.escape_ascii()
+            );
         }
         if let Ok(Some(parsed)) = whole {
             let request = parsed.value;

@@ -30,7 +30,8 @@ use super::TextLimit;
 ///
 /// A protocol with several kinds of events emits [`OwnObservation`]s of several types.
 pub trait OwnEvent: Serialize + fmt::Debug + Send + Sync + 'static {
-    /// The name of the kind of event: the value of the field `event`. A program with one of [`EVENT_NAMES`] does not compile.
+    /// The name of the kind of event: the value of the field `event`. A program with one of
+    /// [`EVENT_NAMES`](crate::record::EVENT_NAMES) does not compile.
     ///
     /// ```compile_fail
     /// use huginn_net::observation::{OwnEvent, OwnObservation};
