@@ -202,3 +202,22 @@ fn skips_most_of_a_body() {
     let read = request.4.len() + body.len() - 900;
     assert_eq!((events.len(), counters.read), (2, read as u64));
 }
+
+/// A copy of a body would cost more than the rest of its analysis.
+#[test]
+fn bodies_are_not_compared() {
+    let mut parser = HttpParser::new(StreamStart::Handshake, ());
+    let mut counters = HttpCounters::default();
+    let mut push = |parser: &mut HttpParser, side, bytes: &[u8]| {
+        parser.on_data(side, StreamData::Bytes(bytes), &mut counters, &mut |_, _| {});
+        parser.uncompared(Side::Server)
+    };
+    push(&mut parser, Side::Client, b"GET / HTTP/1.1\r\n\r\n");
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n0123456789";
+    assert_eq!(push(&mut parser, Side::Server, head), 10);
+    assert_eq!(push(&mut parser, Side::Server, b"01234"), 5);
+    parser.skip(Side::Server, 15);
+    assert_eq!(parser.uncompared(Side::Server), 15);
+    assert_eq!(push(&mut parser, Side::Server, b"0123456789"), 10);
+    assert_eq!(push(&mut parser, Side::Server, b"HTTP/1.1 200 OK"), 0);
+}

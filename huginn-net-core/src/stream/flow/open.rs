@@ -1,7 +1,7 @@
 //! An open connection: its segments, and what its parsers read.
 
 use super::visitors::{
-    BeginConflict, Close, Enabled, EndConflict, MissingEnd, ParserStatus, Skip, Uncompared,
+    BeginConflict, Close, Enabled, EndConflict, IsCompared, MissingEnd, ParserStatus, Skip, Uncompared,
 };
 use crate::limits::MAX_OUT_OF_ORDER_BYTES;
 use crate::stream::initial_seq::InitialSeqs;
@@ -115,6 +115,11 @@ impl<S: ParserSet> Open<S> {
         if self.connection.lacks_end(tcp, sender) {
             self.parsers.visit(&mut MissingEnd(sender));
         }
+        if let Some(direction) = self.connection.direction_mut(sender) {
+            let mut is_compared = IsCompared { side: sender, found: false };
+            self.parsers.visit(&mut is_compared);
+            direction.is_compared = is_compared.found;
+        }
         let Self { connection, start, parsers, .. } = self;
         let had_alternatives = connection.has_alternatives(sender);
         let now = segment.packet_number;
@@ -219,7 +224,6 @@ impl<S: ParserSet> Open<S> {
                 if let Some(direction) = self.connection.direction_mut(of_side.side) {
                     direction.skippable = of_side.skippable;
                     direction.is_mid_message = of_side.is_mid_message;
-                    direction.is_compared = of_side.is_compared;
                 }
             } else {
                 status.is_settled &= self.connection.stop_reading(of_side.side);

@@ -52,6 +52,25 @@ impl ParserVisitor for Uncompared {
     }
 }
 
+/// Finds whether other contents of the next bytes of a side may matter to a parser.
+pub(super) struct IsCompared {
+    pub(super) side: Side,
+    pub(super) found: bool,
+}
+
+impl ParserVisitor for IsCompared {
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        self.found |= match &slot.state {
+            SlotState::Reading(parser, reads) => {
+                let [client, server] = *reads;
+                self.side.choose(client, server) && parser.uncompared(self.side) == 0
+            }
+            SlotState::Waiting | SlotState::Summarized(_) => true,
+            SlotState::Dropped => false,
+        };
+    }
+}
+
 /// Collects which parsers of a new set are enabled.
 pub(super) struct Enabled {
     pub(super) bits: u8,
@@ -155,8 +174,6 @@ pub(super) struct SideStatus {
     pub(super) skippable: u64,
     /// Whether a parser has a part of a message, of which there is a copy.
     pub(super) is_mid_message: bool,
-    /// Whether other contents of the next bytes may matter to a parser.
-    pub(super) is_compared: bool,
 }
 
 impl ParserStatus {
@@ -167,7 +184,6 @@ impl ParserStatus {
             is_read: false,
             skippable: u64::MAX,
             is_mid_message: false,
-            is_compared: false,
         };
         let sides = [of_side(Side::Client, client), of_side(Side::Server, server)];
         Self { sides, buffered: 0, is_settled: true }
@@ -185,7 +201,6 @@ impl SideStatus {
         self.is_read = true;
         self.skippable = parser.skippable(self.side).min(self.skippable);
         self.is_mid_message |= self.has_copy && parser.is_mid_message(self.side);
-        self.is_compared |= parser.uncompared(self.side) == 0;
     }
 }
 
@@ -206,7 +221,7 @@ impl ParserVisitor for ParserStatus {
             }
             SlotState::Waiting | SlotState::Summarized(_) => {
                 for status in &mut self.sides {
-                    (status.is_read, status.is_compared, status.skippable) = (true, true, 0);
+                    (status.is_read, status.skippable) = (true, 0);
                 }
             }
             SlotState::Dropped => {}

@@ -58,7 +58,7 @@ pub(super) struct Reader {
     pub(super) is_midstream: bool,
     /// Whether another protocol follows the current body.
     switch_after_body: bool,
-    /// Number of the last bytes that belong to a body which goes on.
+    /// Number of the last bytes that belong to a body.
     body_tail: u32,
 }
 
@@ -159,10 +159,14 @@ impl Reader {
                     Ok(Some(end)) => {
                         self.after_cr = end.after_cr;
                         self.state = self.after_body();
+                        if end.taken == bytes.len() {
+                            self.set_body_tail(bytes.len() as u64);
+                            return;
+                        }
                         end.taken
                     }
                     Ok(None) => {
-                        self.body_tail = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                        self.set_body_tail(bytes.len() as u64);
                         return;
                     }
                     Err(_) => {
@@ -213,11 +217,15 @@ impl Reader {
         }
     }
 
-    /// Number of the last bytes that belong to a body which goes on.
+    /// Number of the last bytes that belong to a body.
     #[inline]
     #[cfg(feature = "packets")]
     pub(super) fn body_tail(&self) -> usize {
         self.body_tail as usize
+    }
+
+    fn set_body_tail(&mut self, len: u64) {
+        self.body_tail = u32::try_from(len).unwrap_or(u32::MAX);
     }
 
     /// Skips body bytes; `len` is less than the [remaining](Self::body_remaining) bytes.
@@ -226,6 +234,7 @@ impl Reader {
     pub(super) fn skip_body(&mut self, len: u64) {
         if let State::Body(body) = &mut self.state {
             let _ = body.skip(len);
+            self.set_body_tail(len);
         }
     }
 
