@@ -48,6 +48,52 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     }
 }
 
+/// Creates a file of results with these options, or opens it: its owner and group may read it.
+///
+/// # Errors
+/// Also for a symbolic link in a folder that every user may write to: somebody else may have put it there.
+pub(crate) fn open_output(path: &Path, options: &mut OpenOptions, flags: i32) -> io::Result<File> {
+    let is_shared = check_link(path)?;
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o640);
+    // A link that somebody makes now is not followed either.
+    #[cfg(target_os = "linux")]
+    let flags = flags | if is_shared { nix::fcntl::OFlag::O_NOFOLLOW.bits() } else { 0 };
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+    #[cfg(not(unix))]
+    let _ = flags;
+    options.open(path)
+}
+
+/// Refuses a symbolic link in a folder that every user may write to. Returns whether the folder is such a one.
+pub(crate) fn check_link(path: &Path) -> io::Result<bool> {
+    let is_shared = is_shared(&parent_directory(path));
+    if is_shared && fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(io::Error::other(
+            "a symbolic link in a folder that every user may write to; name the file that it leads to",
+        ));
+    }
+    Ok(is_shared)
+}
+
+/// Creates a file of results, or empties it, as [`open_output`] does.
+pub(crate) fn create_output(path: &Path) -> io::Result<File> {
+    open_output(path, OpenOptions::new().write(true).create(true).truncate(true), 0)
+}
+
+/// Whether every user may create files in a folder.
+#[cfg(unix)]
+fn is_shared(folder: &Path) -> bool {
+    fs::metadata(folder)
+        .is_ok_and(|found| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o002 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_shared(_: &Path) -> bool {
+    false
+}
+
 /// Whether two paths name the same regular file. Two options may share a device.
 #[cfg(unix)]
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
@@ -131,11 +177,7 @@ pub(crate) fn replace_file(
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
     let name = new_name(path);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
-    let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
+    let mut out = BufWriter::with_capacity(1 << 16, create_output(&name)?);
     let written = write(&mut out).and_then(|()| out.flush());
     drop(out);
     let outcome = written.and_then(|()| fs::rename(&name, path));

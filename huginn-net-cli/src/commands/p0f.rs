@@ -8,7 +8,7 @@ use std::time::Duration;
 #[cfg(unix)]
 use std::{
     env,
-    os::unix::fs::{OpenOptionsExt, fchown},
+    os::unix::fs::fchown,
     os::unix::process::CommandExt,
     path::Path,
     process::{self, Stdio},
@@ -21,7 +21,7 @@ use huginn_net::p0f::P0fLine;
 use crate::args::P0fArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::paths::name_of;
+use crate::paths::{name_of, open_output};
 use crate::plan::{P0fFilePlan, P0fPlan};
 use crate::run::open;
 use crate::stderr;
@@ -65,7 +65,7 @@ fn read(plan: P0fFilePlan) -> Result<Outcome, Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut log = match &log {
         Some(path) => {
-            let open = OpenOptions::new().append(true).create(true).open(path);
+            let open = open_output(path, OpenOptions::new().append(true).create(true), 0);
             Some(BufWriter::new(open.map_err(|source| Failure::Create { path: name_of(path), source })?))
         }
         None => None,
@@ -105,7 +105,7 @@ fn read(plan: P0fFilePlan) -> Result<Outcome, Failure> {
 /// Creates the log, and gives it to the user of -u: p0f opens it as root, this program as the user.
 #[cfg(unix)]
 fn hand_over(log: &Path, (user, group): (u32, u32)) -> io::Result<()> {
-    let file = OpenOptions::new().append(true).create(true).mode(0o640).open(log)?;
+    let file = open_output(log, OpenOptions::new().append(true).create(true), 0)?;
     // Others, such as terminals and pipes, are not the log of one user.
     if file.metadata()?.is_file() { fchown(&file, Some(user), Some(group)) } else { Ok(()) }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempPath};
 
 use super::Target;
-use crate::paths::{parent_directory, resolved};
+use crate::paths::{check_link, create_output, open_output, parent_directory, resolved};
 
 /// Longest name that is part of the temporary one: file systems allow 255 bytes.
 const MAX_SHOWN_NAME: usize = 200;
@@ -28,13 +28,14 @@ pub(crate) struct UnfinishedFile {
 impl UnfinishedFile {
     /// Creates the file; `None` beside it if it is written as it is: a device, a pipe, or a file in a folder that takes no other one.
     pub(crate) fn create_or_open(path: &Path) -> io::Result<(File, Option<Self>)> {
-        let path = resolved(path);
-        let found = match fs::metadata(&path) {
-            Ok(found) if !found.is_file() => return Ok((File::create(path)?, None)),
-            Ok(found) => Some((OpenOptions::new().write(true).open(&path)?, mode(&found))),
+        check_link(path)?;
+        let found = match fs::metadata(path) {
+            Ok(found) if !found.is_file() => return Ok((create_output(path)?, None)),
+            Ok(found) => Some((open_output(path, OpenOptions::new().write(true), 0)?, mode(&found))),
             Err(_) => None,
         };
-        let created = Self::create(&path, true, found.as_ref().map_or(0o666, |(_, mode)| *mode));
+        let mode = found.as_ref().map_or(0o640, |(_, mode)| *mode);
+        let created = Self::create(&resolved(path), true, mode);
         match (created, found) {
             (Ok((file, mut unfinished)), Some((earlier, mode))) => {
                 set_mode(&file, mode)?;
@@ -107,7 +108,7 @@ fn mode(found: &fs::Metadata) -> u32 {
 
 #[cfg(not(unix))]
 fn mode(_: &fs::Metadata) -> u32 {
-    0o666
+    0o640
 }
 
 /// Buffer of a document, in bytes.
@@ -185,6 +186,26 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn link_in_a_shared_folder_is_not_followed() {
+        let folder = tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, "of others").unwrap();
+        let shared = folder.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
+        for (name, to) in [("link", "target"), ("dangling", "absent")] {
+            symlink(folder.path().join(to), shared.join(name)).unwrap();
+            let error = write(&shared.join(name), "text", true).unwrap_err();
+            assert!(error.to_string().contains("symbolic link"), "{error}");
+        }
+        assert!(crate::output::files::append(&shared.join("link")).is_err());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "of others");
+        let path = shared.join("file");
+        write(&path, "text", true).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o137, 0);
     }
 
     #[test]

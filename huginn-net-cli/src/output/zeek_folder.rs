@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
 use huginn_net::{Event, Timestamp};
 
+use crate::paths::create_output;
+
 /// Size of the buffer of each of Zeek's logs, in bytes: rows have up to some kB.
 const ZEEK_BUFFER_BYTES: usize = 64 << 10;
 
@@ -83,7 +85,7 @@ impl LogFiles {
             None => {
                 let mut file = BufWriter::with_capacity(
                     ZEEK_BUFFER_BYTES,
-                    File::create(self.folder.join(file_name(log)))?,
+                    create_output(&self.folder.join(file_name(log)))?,
                 );
                 if self.form == ZeekForm::Tsv {
                     file.write_all(header(log, self.now).as_bytes())?;

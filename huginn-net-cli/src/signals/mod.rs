@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
@@ -43,8 +43,9 @@ pub(crate) struct SignalThread {
 }
 
 impl PendingSignals {
-    /// Registers SIGHUP and SIGUSR1, without a thread yet.
+    /// Registers SIGHUP and SIGUSR1, without a thread yet, and ignores SIGUSR2, which would end the program.
     pub(crate) fn new() -> io::Result<Self> {
+        flag::register(SIGUSR2, Arc::default())?;
         Ok(Self(Signals::new([SIGHUP, SIGUSR1])?))
     }
 

@@ -32,6 +32,7 @@ fn reports_signals_and_exits_on_second_stop() {
     assert_eq!(lines.next().as_deref(), Some("signal: nothing yet"));
     kill(&child, SIGHUP);
     assert_eq!(lines.next().as_deref(), Some("signal: Reopen"), "sent before the signal thread started");
+    kill(&child, SIGUSR2);
     for (signal, wanted) in [
         (SIGUSR1, "signal: Dump"),
         (SIGHUP, "signal: Reopen"),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
+use huginn_net::core::Printable;
 use huginn_net::record::csv_text;
 
 use super::columns::{Layout, Table};
@@ -61,7 +62,7 @@ impl Fingerprints<'_> {
             let mut table = Table::new(&HEADINGS);
             for (value, seen) in shown {
                 table.add_row(vec![
-                    value.to_owned(),
+                    Printable(value).to_string(),
                     seen.name.as_deref().unwrap_or_default().to_owned(),
                     seen.hosts().to_string(),
                     seen.count.to_string(),

@@ -12,7 +12,7 @@ use huginn_net::{Side, Timestamp};
 use super::groups::{FlowEnds, Groups};
 use super::packet::{self, BuiltFrame};
 use crate::failure::Failure;
-use crate::paths::name_of;
+use crate::paths::{name_of, open_output};
 use crate::run::open;
 
 /// Maximum number of packets of a sample. A longer flow gives no sample.
@@ -173,7 +173,7 @@ fn write_pcap(path: &Path, frames: &[(Timestamp, BuiltFrame)]) -> io::Result<()>
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = BufWriter::new(File::create_new(path)?);
+    let mut file = BufWriter::new(open_output(path, File::options().write(true).create_new(true), 0)?);
     let snap_len = 1 << 18;
     for word in [0xa1b2_3c4d, 2 | 4 << 16, 0, 0, snap_len, u32::from(LinkType::ETHERNET.0)] {
         file.write_all(&word.to_le_bytes())?;

@@ -2,9 +2,11 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::SystemTime;
+
+use crate::paths::open_output;
 
 /// File opened for appending.
 #[derive(Debug, Default)]
@@ -35,11 +37,8 @@ impl AppendFile {
         // A pipe that is also open for reading would never report that its reader has closed it.
         let is_readable = fs::metadata(path).map_or(true, |found| found.is_file());
         let mut options = OpenOptions::new();
-        options.append(true).create(true).read(is_readable).mode(0o640);
-        if is_pipe(path) {
-            options.custom_flags(NONBLOCK);
-        }
-        let mut file = options.open(path)?;
+        options.append(true).create(true).read(is_readable);
+        let mut file = open_output(path, &mut options, if is_pipe(path) { NONBLOCK } else { 0 })?;
         let found = file.metadata()?;
         let regular = found.is_file();
         let mut len = if regular { found.len() } else { 0 };

@@ -1,7 +1,11 @@
 //! Writes text to a file or to standard output, where a pager may show it.
 
-use std::fs::File;
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::str;
+
+use huginn_net::core::is_printable;
 
 use super::super::Target;
 use super::super::pager::Pager;
@@ -9,6 +13,7 @@ use super::super::unfinished_file::Document;
 use super::TextFormat;
 #[cfg(unix)]
 use crate::output::files::append;
+use crate::paths::create_output;
 
 /// Writes the text of events, and other text after it.
 pub(crate) struct TextWriter {
@@ -28,7 +33,7 @@ impl TextWriter {
     /// Opens the target of events, which others may read while they are written. `pages`: a pager shows readable text on a terminal.
     pub(crate) fn open(target: &Target, format: TextFormat, pages: bool) -> io::Result<Self> {
         let create = |target: &Target| match target {
-            Target::File(path) => Ok(Document::new(File::create(path)?, None)),
+            Target::File(path) => Ok(Document::new(create_output(path)?, None)),
             Target::Stdout => Document::create(target),
         };
         Self::start(target, format, pages, create)
@@ -136,7 +141,46 @@ impl TextWriter {
         if let Some(day) = day {
             self.out.write_all(day.as_bytes())?;
         }
-        self.out.write_all(text)?;
+        match str::from_utf8(text) {
+            Ok(text) if self.on_terminal && self.format == TextFormat::Json => {
+                self.out.write_all(shown_json(text).as_bytes())?;
+            }
+            _ => self.out.write_all(text)?,
+        }
         if self.at_once { self.out.flush() } else { Ok(()) }
+    }
+}
+
+/// JSON whose characters that a terminal obeys or hides are escaped (RFC 8259, section 7).
+fn shown_json(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|character| character == '\n' || is_printable(character)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character == '\n' || is_printable(character) {
+            shown.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Formatting into a string does not fail.
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_shows_json_without_control_characters() {
+        let value = "a\u{9b}31m\u{202e}\u{2028}\u{7f}\u{e0041}b\u{e9}";
+        let json = format!("{}\n", serde_json::to_string(value).unwrap());
+        let shown = shown_json(&json);
+        assert_eq!(shown, "\"a\\u009b31m\\u202e\\u2028\\u007f\\udb40\\udc41b\u{e9}\"\n");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), value);
+        assert!(matches!(shown_json("{\"a\":1}\n"), Cow::Borrowed(_)));
     }
 }

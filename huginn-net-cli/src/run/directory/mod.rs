@@ -21,7 +21,7 @@ use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
 use crate::limits::{MAX_WATCHED_FILES, OLDER_FILE_QUIET};
-use crate::paths::name_of;
+use crate::paths::{name_of, open_output};
 use crate::plan::InputFile;
 
 /// Minimum interval between two writes of a file of `--state`.
@@ -251,17 +251,15 @@ type StateLock = ();
 /// Locks the file `PATH.lock`: the state itself is replaced at each write.
 #[cfg(target_os = "linux")]
 fn lock_state(path: &Path) -> Result<StateLock, Failure> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    use nix::fcntl::{Flock, FlockArg};
+    use nix::fcntl::{Flock, FlockArg, OFlag};
 
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
-    let mut options = fs::File::options();
-    options.write(true).create(true).mode(0o640).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
     let failed = |source| Failure::Create { path: name_of(&name), source };
-    let file = options.open(&name).map_err(failed)?;
+    let options = &mut fs::File::options();
+    let file =
+        open_output(&name, options.write(true).create(true), OFlag::O_NONBLOCK.bits()).map_err(failed)?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
         nix::errno::Errno::EWOULDBLOCK => Failure::StateInUse { path: name_of(path) },
         error => failed(error.into()),

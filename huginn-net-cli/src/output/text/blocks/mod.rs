@@ -8,7 +8,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
 use huginn_net::consistency::Consistency;
-use huginn_net::core::Amount;
+use huginn_net::core::{Amount, Printable};
 use huginn_net::db::{FuzzyReason, TcpMatch};
 use huginn_net::http::{Headers, language};
 use huginn_net::observation::Connection;
@@ -218,7 +218,8 @@ impl Block<'_> {
             }
             _ => {}
         }
-        self.field("signature", Computed(verdict.raw_sig(), self.limit));
+        let signature = verdict.raw_sig().to_string();
+        self.field("signature", Computed(Printable(&signature), self.limit));
     }
 
     fn ssh(&mut self, peer: &SshPeer) {
