@@ -31,7 +31,7 @@ impl KeyLogReader {
     /// for the rest of it.
     ///
     /// # Errors
-    /// Those of the file, but for interrupted reads.
+    /// Those of the file, but for interrupted reads; [`ErrorKind::InvalidData`] for a line of 64 KiB, such as the first one of `/dev/zero`.
     pub fn read(
         &mut self,
         mut file: impl Read,
@@ -53,8 +53,12 @@ impl KeyLogReader {
             let text = buffer.get(..*len).unwrap_or_default();
             let lines = match text.iter().rposition(|byte| *byte == b'\n') {
                 Some(last) => last.saturating_add(1),
-                // A line that does not fit is malformed.
-                None if *len == buffer.len() => *len,
+                None if *len == buffer.len() => {
+                    return Err(io::Error::new(
+                        ErrorKind::InvalidData,
+                        "a line of 64 KiB: this is no key log",
+                    ));
+                }
                 None => continue,
             };
             secrets.add_key_log_lines(text.get(..lines).unwrap_or_default(), summary);
@@ -71,5 +75,21 @@ impl KeyLogReader {
     /// Forgets an incomplete line: the file is read again from its start.
     pub fn restart(&mut self) {
         self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_of_endless_line_ends() {
+        let (secrets, mut summary) = (Secrets::new(), KeyLogSummary::default());
+        let log = format!("{}\nCLIENT_RANDOM {} {}\n", "x".repeat(1000), "ab".repeat(32), "cd".repeat(48));
+        let read = KeyLogReader::new().read(log.as_bytes(), &secrets, &mut summary).unwrap();
+        assert_eq!((read, summary.secrets, summary.malformed), (log.len() as u64, 1, 1));
+        let endless = log.as_bytes().chain(io::repeat(0));
+        let error = KeyLogReader::new().read(endless, &secrets, &mut summary).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
     }
 }
