@@ -36,9 +36,12 @@ pub struct HandshakeCounters {
     pub failed: u64,
     /// Certificate messages in the clear.
     pub certificates: u64,
+    /// Messages after the hellos that are too long to be read, such as certificates: more than 256 KiB over TCP, more than 64 KiB if they
+    /// are decrypted. The handshake is followed after them.
+    pub messages_too_long: u64,
 }
 
-tally!(HandshakeCounters { completed, failed, certificates });
+tally!(HandshakeCounters { completed, failed, certificates, messages_too_long });
 
 impl HandshakeCounters {
     /// Counts an event.
@@ -137,11 +140,9 @@ pub struct SearchCounters {
     pub given_up: u64,
     /// Those of them in which a hello had started.
     pub too_long: u64,
-    /// Messages of more than 256 KiB after the hellos of a handshake that is followed: their certificates are not read.
-    pub messages_too_long: u64,
 }
 
-tally!(SearchCounters { malformed, given_up, too_long, messages_too_long });
+tally!(SearchCounters { malformed, given_up, too_long });
 
 impl HelloCounters {
     /// Counts a hello and creates its event.

@@ -118,6 +118,7 @@ impl Follower {
         match item {
             Item::Hello(hello) => self.on_hello(sender, hello),
             Item::Message(message) => self.on_message(sender, message, emit),
+            Item::TooLong(kind) => self.on_message_start(self.role(sender), *kind),
             Item::Alert([level, description]) => {
                 self.on_alert(TlsAlert { sender, code: Some((*level, *description)) }, emit);
             }
@@ -161,13 +162,9 @@ impl Follower {
     }
 
     fn on_message(&mut self, sender: Side, message: &[u8], emit: &mut impl FnMut(Side, TlsEvent)) {
-        const NEW_SESSION_TICKET: u8 = 4;
         let Some((&[kind, ..], body)) = message.split_first_chunk::<HEADER_LEN>() else { return };
         let role = self.role(sender);
-        // A server that resumes a session sends none of the other messages (RFC 5246, section 7.3; RFC 5077, section 3.1).
-        if role == Side::Server && kind != NEW_SESSION_TICKET {
-            self.found.resumption = Some(Resumption::No);
-        }
+        self.on_message_start(role, kind);
         match (kind, role) {
             (CertificateMessage::TYPE, _) => {
                 if let Some(found) = self.certificates(role, || CertificateMessage::from_body(body)) {
@@ -180,6 +177,15 @@ impl Follower {
             (CertificateRequest::TYPE, Side::Server) => self.found.certificate_request = Some(body.to_vec()),
             (SERVER_HELLO_DONE, Side::Server) => self.found.server_is_done = true,
             _ => {}
+        }
+    }
+
+    /// Processes the type of a message in the clear.
+    fn on_message_start(&mut self, role: Side, kind: u8) {
+        const NEW_SESSION_TICKET: u8 = 4;
+        // A server that resumes a session sends none of the other messages (RFC 5246, section 7.3; RFC 5077, section 3.1).
+        if role == Side::Server && kind != NEW_SESSION_TICKET {
+            self.found.resumption = Some(Resumption::No);
         }
     }
 

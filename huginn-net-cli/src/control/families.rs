@@ -141,7 +141,7 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter tls_certificate_messages "TLS Certificate messages in the clear"
         { "/tls/handshakes/certificates" }
     Counter tls_messages_too_long "TLS messages after the hellos that are too long to be read"
-        { "/tls/search/messages_too_long" }
+        { "/tls/handshakes/messages_too_long" }
     Counter tls_failures "TLS parser failures" { reason:
         stream_malformed "/tls/search/malformed", stream_given_up "/tls/search/given_up",
         datagram_malformed "/tls/udp/malformed", datagram_refused "/tls/udp/refused" }

@@ -38,6 +38,9 @@ pub trait QuicReader {
     /// Receives an encrypted handshake message: its type and body.
     fn on_handshake(&mut self, _side: Side, _kind: u8, _body: &[u8]) {}
 
+    /// Handles that an encrypted handshake message, of this type, is longer than 64 KiB, also once decompressed: it is not read.
+    fn on_long_handshake(&mut self, _side: Side, _kind: u8) {}
+
     /// Receives the next bytes that a side sent on a stream.
     fn on_stream(&mut self, side: Side, stream: u64, bytes: &[u8]);
 
@@ -428,9 +431,13 @@ impl QuicDecryptor {
         let Direction { crypto, messages, certificates, .. } = self.direction_mut(role);
         crypto.push(offset, data, false, &mut |bytes| {
             messages.push(bytes, |kind, body| {
+                let Some(body) = body else { return reader.on_long_handshake(side, kind) };
                 is_rejected |=
                     role == Side::Server && kind == ENCRYPTED_EXTENSIONS && !accepts_early_data(body);
-                certificates.pass(kind, body, |kind, body| reader.on_handshake(side, kind, body));
+                certificates.pass(kind, body, |kind, body| match body {
+                    Some(body) => reader.on_handshake(side, kind, body),
+                    None => reader.on_long_handshake(side, kind),
+                });
             });
         });
         if crypto.buffered_bytes() > MAX_WAITING_BYTES {

@@ -5,7 +5,7 @@ use std::io::Read;
 use brotli_decompressor::Decompressor;
 use flate2::{Decompress, FlushDecompress, Status};
 use huginn_net_wire::Cursor;
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::limits::{MAX_MESSAGE_LEN, MAX_ZSTD_WINDOW};
 
@@ -20,40 +20,61 @@ pub(crate) struct CompressedCertificates {
 }
 
 impl CompressedCertificates {
-    /// Passes a message to `each`, decompressed if it can be.
-    pub(crate) fn pass(&mut self, kind: u8, body: &[u8], mut each: impl FnMut(u8, &[u8])) {
-        if kind == COMPRESSED_CERTIFICATE
-            && !std::mem::replace(&mut self.has_first, true)
-            && let Some(certificate) = decompress_certificate(body)
-        {
-            return each(CERTIFICATE, &certificate);
+    /// Passes a message to `each`, decompressed if it can be, and without a body if that would be too long.
+    pub(crate) fn pass(&mut self, kind: u8, body: &[u8], mut each: impl FnMut(u8, Option<&[u8]>)) {
+        if kind == COMPRESSED_CERTIFICATE && !std::mem::replace(&mut self.has_first, true) {
+            let Some(message) = CompressedMessage::parse(body) else { return each(kind, Some(body)) };
+            if message.len > MAX_MESSAGE_LEN {
+                return each(CERTIFICATE, None);
+            }
+            if let Some(certificate) = message.decompress() {
+                return each(CERTIFICATE, Some(&certificate));
+            }
         }
-        each(kind, body);
+        each(kind, Some(body));
     }
 }
 
 /// Decompresses the body of a CompressedCertificate message (RFC 8879, section 4) to that of a Certificate message. `None` for other
-/// algorithms than zlib, brotli and zstd, for more than 64 KiB, and if the length is not the announced one.
+/// algorithms than zlib, brotli and zstd, for more than 64 KiB, and if the length is not the announced one, which bounds the time.
 pub fn decompress_certificate(body: &[u8]) -> Option<Vec<u8>> {
-    const ZLIB: u16 = 1;
-    const BROTLI: u16 = 2;
-    const ZSTD: u16 = 3;
-    let mut cursor = Cursor::new(body);
-    let algorithm = cursor.u16_be().ok()?;
-    let len = usize::try_from(cursor.u24_be().ok()?).ok().filter(|len| *len <= MAX_MESSAGE_LEN)?;
-    let compressed_len = usize::try_from(cursor.u24_be().ok()?).ok()?;
-    let compressed = cursor.take(compressed_len).ok().filter(|_| cursor.remaining() == 0)?;
-    let message = match algorithm {
-        ZLIB => inflated(compressed, len),
-        BROTLI => read(Decompressor::new(compressed, compressed_len), len),
-        ZSTD => {
-            let mut decoder = FrameDecoder::new();
-            decoder.set_max_window_size(MAX_ZSTD_WINDOW);
-            read(StreamingDecoder::new_with_decoder(compressed, decoder).ok()?, len)
+    CompressedMessage::parse(body)?.decompress()
+}
+
+/// The fields of a CompressedCertificate message.
+struct CompressedMessage<'a> {
+    algorithm: u16,
+    /// The announced length of the Certificate message.
+    len: usize,
+    compressed: &'a [u8],
+}
+
+impl<'a> CompressedMessage<'a> {
+    fn parse(body: &'a [u8]) -> Option<Self> {
+        let mut cursor = Cursor::new(body);
+        let algorithm = cursor.u16_be().ok()?;
+        let len = usize::try_from(cursor.u24_be().ok()?).ok()?;
+        let compressed_len = usize::try_from(cursor.u24_be().ok()?).ok()?;
+        let compressed = cursor.take(compressed_len).ok().filter(|_| cursor.remaining() == 0)?;
+        Some(Self { algorithm, len, compressed })
+    }
+
+    fn decompress(&self) -> Option<Vec<u8>> {
+        const ZLIB: u16 = 1;
+        const BROTLI: u16 = 2;
+        const ZSTD: u16 = 3;
+        let Self { algorithm, len, compressed } = *self;
+        if len > MAX_MESSAGE_LEN {
+            return None;
         }
-        _ => None,
-    };
-    message.filter(|message| message.len() == len)
+        let message = match algorithm {
+            ZLIB => inflated(compressed, len),
+            BROTLI => decoded_brotli(compressed, len),
+            ZSTD => decoded_zstd(compressed, len),
+            _ => None,
+        };
+        message.filter(|message| message.len() == len)
+    }
 }
 
 /// Decompresses a stream of zlib with at most about `len` bytes; `None` if it has more, or no end.
@@ -64,18 +85,42 @@ fn inflated(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
     (status == Status::StreamEnd).then_some(bytes)
 }
 
-/// Reads the bytes of a decoder, and no more than one after `len`.
-fn read(decoder: impl Read, len: usize) -> Option<Vec<u8>> {
+/// Decompresses a stream of brotli with at most one byte after `len`.
+///
+/// The decoder fills its window before it passes bytes on, and the stream chooses the window: up to 16 MiB. One of 256 KiB refers to the
+/// same bytes, because all of at most 64 KiB are in both (RFC 7932, section 4): larger windows are replaced by it.
+fn decoded_brotli(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
+    /// The four bits of a window of 2^18 bytes, and those of the larger windows but for three bits (RFC 7932, section 9.1).
+    const WINDOW_256_KIB: u8 = 0b0011;
+    let (first, rest) = compressed.split_first()?;
+    let is_larger = first & 1 == 1 && first & 0b1110 != 0;
+    let first = [if is_larger { first & 0xf0 | WINDOW_256_KIB } else { *first }];
+    let decoder = Decompressor::new(first.chain(rest), compressed.len());
     let mut bytes = Vec::with_capacity(len.saturating_add(1));
     let limit = u64::try_from(len).unwrap_or(u64::MAX).saturating_add(1);
     decoder.take(limit).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
+/// Decompresses a frame of zstd with at most `len` bytes and a block; `None` if it has more.
+fn decoded_zstd(mut compressed: &[u8], len: usize) -> Option<Vec<u8>> {
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(MAX_ZSTD_WINDOW);
+    decoder.init(&mut compressed).ok()?;
+    // A frame may say its length.
+    if ![0, u64::try_from(len).ok()?].contains(&decoder.content_size()) {
+        return None;
+    }
+    let limit = BlockDecodingStrategy::UptoBytes(len.saturating_add(1));
+    let is_complete = decoder.decode_blocks(&mut compressed, limit).ok()?;
+    is_complete.then(|| decoder.collect()).flatten()
+}
+
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use std::io::Write;
+    use std::time::{Duration, Instant};
 
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
@@ -108,7 +153,9 @@ mod tests {
 
     fn passed(compressed: &mut CompressedCertificates, body: &[u8]) -> (u8, Vec<u8>) {
         let mut found = None;
-        compressed.pass(COMPRESSED_CERTIFICATE, body, |kind, body| found = Some((kind, body.to_vec())));
+        compressed.pass(COMPRESSED_CERTIFICATE, body, |kind, body| {
+            found = Some((kind, body.unwrap().to_vec()));
+        });
         found.unwrap()
     }
 
@@ -130,6 +177,39 @@ mod tests {
             ] {
                 assert_eq!(decompress_certificate(&wrong), None, "{algorithm}: {wrong:?}");
             }
+        }
+    }
+
+    #[test]
+    fn too_long_certificates_have_no_body() {
+        let mut found = Vec::new();
+        let body = message(3, MAX_MESSAGE_LEN + 1, ZSTD);
+        CompressedCertificates::default()
+            .pass(COMPRESSED_CERTIFICATE, &body, |kind, body| found.push((kind, body.is_some())));
+        assert_eq!(found, [(CERTIFICATE, false)]);
+    }
+
+    /// `zlib.brotliCompressSync` with windows of 2^18 to 2^24 bytes, or smaller ones, writes these first bytes before others.
+    #[test]
+    fn smaller_window_of_brotli_changes_no_byte() {
+        let first = BROTLI[0];
+        for window in 1..8 {
+            let stream = [&[first & 0xf0 | window << 1 | 1][..], &BROTLI[1..]].concat();
+            assert_eq!(decompress_certificate(&message(2, TEXT.len(), &stream)), Some(TEXT.to_vec()));
+        }
+    }
+
+    /// Bounds the work generously: a bomb costs at most what 64 KiB and a window of 256 KiB cost.
+    #[test]
+    fn announced_length_bounds_the_time() {
+        let (zlib, zstd) = (zlib(&vec![0; 8 << 20]), zstd(&vec![0; 8 << 20]));
+        for (algorithm, bomb) in [(1, &zlib[..]), (2, BROTLI_BOMB), (3, &zstd)] {
+            let body = message(algorithm, 10, bomb);
+            let start = Instant::now();
+            for _ in 0..100 {
+                assert_eq!(decompress_certificate(&body), None);
+            }
+            assert!(start.elapsed() < Duration::from_secs(2), "{algorithm}: {:?}", start.elapsed());
         }
     }
 

@@ -9,7 +9,7 @@ use crate::limits::MAX_MESSAGE_LEN;
 /// Length of type and length of a message, in bytes.
 const HEADER_LEN: usize = 4;
 
-/// Joins fragments to messages. A message that is too long is passed over.
+/// Joins fragments to messages. The body of a message that is too long is passed over.
 #[derive(Default)]
 pub(crate) struct MessageJoiner {
     /// The incomplete message.
@@ -19,8 +19,8 @@ pub(crate) struct MessageJoiner {
 }
 
 impl MessageJoiner {
-    /// Passes type and body of each message that a fragment completes to `each`.
-    pub(crate) fn push(&mut self, mut fragment: &[u8], mut each: impl FnMut(u8, &[u8])) {
+    /// Passes type and body of each message that a fragment completes to `each`; of one that is too long, the type without a body.
+    pub(crate) fn push(&mut self, mut fragment: &[u8], mut each: impl FnMut(u8, Option<&[u8]>)) {
         while !fragment.is_empty() {
             let skipped = self.skipped.min(fragment.len());
             self.skipped = self.skipped.saturating_sub(skipped);
@@ -37,8 +37,9 @@ impl MessageJoiner {
                 let len = len as usize;
                 if len > MAX_MESSAGE_LEN {
                     self.skipped = len;
+                    each(kind, None);
                 } else {
-                    each(kind, message.take(len).unwrap_or_default());
+                    each(kind, Some(message.take(len).unwrap_or_default()));
                 }
             }
             self.bytes = Vec::new();
@@ -83,9 +84,10 @@ mod tests {
         for step in [1, 3, 7, 1000, bytes.len()] {
             let (mut joiner, mut found) = (MessageJoiner::default(), Vec::new());
             for piece in bytes.chunks(step) {
-                joiner.push(piece, |kind, body| found.push((kind, body.to_vec())));
+                joiner.push(piece, |kind, body| found.push((kind, body.map(<[u8]>::to_vec))));
             }
-            assert_eq!(found, [(1, vec![1, 2, 3]), (20, vec![]), (24, vec![0])], "{step}");
+            let wanted = [(1, Some(vec![1, 2, 3])), (20, Some(vec![])), (11, None), (24, Some(vec![0]))];
+            assert_eq!(found, wanted, "{step}");
             assert_eq!(joiner.buffered_bytes(), 0);
         }
     }

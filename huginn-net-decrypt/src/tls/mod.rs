@@ -68,6 +68,10 @@ pub trait PlaintextReader {
     /// (RFC 8879) is decompressed to a Certificate message of up to 64 KiB.
     fn on_handshake(&mut self, _side: Side, _kind: u8, _body: &[u8]) {}
 
+    /// Handles that an encrypted handshake message of TLS 1.3, of this type, is longer than 64 KiB, also once decompressed: it is not
+    /// read.
+    fn on_long_handshake(&mut self, _side: Side, _kind: u8) {}
+
     /// Receives an encrypted alert of TLS 1.3: its level and description.
     fn on_alert(&mut self, _side: Side, _alert: [u8; 2]) {}
 
@@ -356,7 +360,9 @@ impl TlsDecryptor {
                 let mut joiner = std::mem::take(&mut self.side(side).messages);
                 let mut outcome = Ok(());
                 joiner.push(fragment, |kind, body| {
-                    if outcome.is_ok() {
+                    if let Some(body) = body
+                        && outcome.is_ok()
+                    {
                         outcome = self.on_hello(side, kind, body, secrets);
                     }
                 });
@@ -442,10 +448,17 @@ impl TlsDecryptor {
                 // Whether the keys changed.
                 let mut outcome = Ok(false);
                 joiner.push(bytes, |kind, body| {
+                    let Some(body) = body else {
+                        if is_tls13 {
+                            reader.on_long_handshake(side, kind);
+                        }
+                        return;
+                    };
                     outcome = match outcome {
                         Ok(false) if is_tls13 => {
-                            self.side(side).certificates.pass(kind, body, |kind, body| {
-                                reader.on_handshake(side, kind, body);
+                            self.side(side).certificates.pass(kind, body, |kind, body| match body {
+                                Some(body) => reader.on_handshake(side, kind, body),
+                                None => reader.on_long_handshake(side, kind),
                             });
                             self.on_encrypted_message(side, kind, body, secrets, reader)
                         }

@@ -82,7 +82,9 @@ impl SessionReader {
             let mut outcome = Ok(());
             if kind == HANDSHAKE {
                 joiner.push(record.get(HEADER_LEN..).unwrap_or_default(), |kind, body| {
-                    if outcome.is_ok() {
+                    if let Some(body) = body
+                        && outcome.is_ok()
+                    {
                         outcome = self.on_message(side, kind, body);
                     }
                 });

@@ -2,6 +2,7 @@
 
 mod algorithm;
 mod distinguished_name;
+mod element;
 mod fields;
 mod host;
 mod message;
@@ -95,7 +96,8 @@ impl Certificate {
         &self.0.sha1
     }
 
-    /// The fields; `None` if the bytes are not a certificate in DER, or longer than 256 KiB.
+    /// The fields; `None` if the bytes are not a certificate in DER, or longer than 256 KiB. A field that cannot be read hides no
+    /// other: see [`CertificateFields::unreadable`].
     pub fn fields(&self) -> Option<&CertificateFields> {
         self.0.fields.as_ref()
     }
@@ -105,9 +107,10 @@ impl Certificate {
         self.fields()?.matches_name(host)
     }
 
-    /// Whether a time is within the validity: [`CertificateFields::is_valid_at`]. `None` if the certificate cannot be read.
+    /// Whether a time is within the validity: [`CertificateFields::is_valid_at`]. `None` if the certificate or its
+    /// validity cannot be read.
     pub fn is_valid_at(&self, seconds: i64) -> Option<bool> {
-        Some(self.fields()?.is_valid_at(seconds))
+        self.fields()?.is_valid_at(seconds)
     }
 }
 
@@ -124,8 +127,10 @@ impl fmt::Display for Certificate {
         let [subject, issuer] = [subject, issuer].map(|name| match name.as_deref() {
             Some("") => "(no name)",
             Some(name) => name,
-            None => "(long name)",
+            None => "(unreadable name)",
         });
-        write!(f, "{subject}, issued by {issuer}, valid from {not_before} to {not_after}")
+        let [start, end] = [not_before, not_after]
+            .map(|time| time.map_or_else(|| "(unreadable date)".to_owned(), |time| time.to_string()));
+        write!(f, "{subject}, issued by {issuer}, valid from {start} to {end}")
     }
 }

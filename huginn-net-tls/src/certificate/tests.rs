@@ -66,9 +66,9 @@ fn fields_match_openssl() {
             ("serial", fields.serial.as_deref().unwrap().to_owned()),
             ("subject", fields.subject.as_deref().unwrap().to_owned()),
             ("issuer", fields.issuer.as_deref().unwrap().to_owned()),
-            ("not_before", fields.not_before.to_string()),
-            ("not_after", fields.not_after.to_string()),
-            ("version", fields.version.to_string()),
+            ("not_before", fields.not_before.unwrap().to_string()),
+            ("not_after", fields.not_after.unwrap().to_string()),
+            ("version", fields.version.unwrap().to_string()),
             ("signature_algorithm", fields.signature_algorithm.as_deref().unwrap().to_owned()),
         ];
         for (field, value) in found {
@@ -176,8 +176,61 @@ fn validity_includes_both_ends() {
     let fields = fields("dates-utc");
     let (first, last) = (-631_152_000, 2_524_607_999);
     for (seconds, wanted) in [(first - 1, false), (first, true), (0, true), (last, true), (last + 1, false)] {
-        assert_eq!(fields.is_valid_at(seconds), wanted, "{seconds}");
+        assert_eq!(fields.is_valid_at(seconds), Some(wanted), "{seconds}");
     }
+}
+
+/// A certificate whose bytes are replaced by others of the same length, and its fields.
+fn replaced(name: &str, bytes: &[u8], other: &[u8]) -> CertificateFields {
+    let mut der = read(name);
+    let at = der.windows(bytes.len()).position(|found| found == bytes).unwrap();
+    der[at..at + bytes.len()].copy_from_slice(other);
+    Certificate::from_der(&der).fields().unwrap().clone()
+}
+
+#[test]
+fn unreadable_field_hides_no_other() {
+    let whole = fields("dates-utc");
+    let end = b"491231235959Z";
+    // 30 February, second 60, a fraction, another type.
+    for time in [b"490230235959Z", b"491231235960Z", b"4912312359.5Z", b"491231235959?"] {
+        let found = replaced("dates-utc", end, time);
+        assert_eq!(found.unreadable().collect::<Vec<_>>(), ["not_after"]);
+        let first = -631_152_000;
+        assert_eq!([first - 1, first].map(|seconds| found.is_valid_at(seconds)), [Some(false), None]);
+        assert_eq!(CertificateFields { not_after: whole.not_after, ..found }, whole);
+    }
+    let whole = fields("p256");
+    let found = replaced("p256", &[0xa0, 3, 2, 1, 2], &[0xa0, 3, 2, 1, 3]);
+    assert_eq!(found.unreadable().collect::<Vec<_>>(), ["version"]);
+    assert_eq!(CertificateFields { version: whole.version, ..found }, whole);
+    // The key is no longer a sequence of an algorithm and a bit string.
+    let key = [0x30, 0x13, 6, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1];
+    let found = replaced("p256", &key, &[&[0x31], &key[1..]].concat());
+    assert_eq!(found.unreadable().collect::<Vec<_>>(), ["key"]);
+    assert_eq!(CertificateFields { key: whole.key.clone(), key_bits: whole.key_bits, ..found }, whole);
+}
+
+#[test]
+fn part_of_a_name_or_list_is_not_taken_for_the_whole() {
+    let attribute =
+        |tag| value(0x31, &value(0x30, &[value(6, &[0x55, 4, 3]), value(tag, b"a.test")].concat()));
+    let fields = |subject: &[u8], extensions: &[u8]| {
+        let certificate = Certificate::from_der(&certificate(subject, extensions));
+        (certificate.matches_name(b"a.test"), certificate.fields().unwrap().clone())
+    };
+    let (matches, whole) = fields(&attribute(0x0c), &[]);
+    assert_eq!(
+        (matches, whole.subject.as_deref(), whole.unreadable().count()),
+        (Some(true), Some("CN=a.test"), 0)
+    );
+    // A second part that has no value.
+    let (matches, cut) = fields(&[attribute(0x0c), vec![0x31, 2, 0x30, 0]].concat(), &[]);
+    assert_eq!((matches, cut.subject.as_deref(), cut.common_name.as_deref()), (None, None, None));
+    assert_eq!(cut.unreadable().collect::<Vec<_>>(), ["subject"]);
+    // A second extension that is cut.
+    let (matches, cut) = fields(&attribute(0x0c), &[san(&value(0x82, b"a.test")), vec![0x30, 1, 6]].concat());
+    assert_eq!((matches, cut.unreadable().collect::<Vec<_>>()), (None, vec!["names", "ca"]));
 }
 
 #[test]

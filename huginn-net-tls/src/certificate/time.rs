@@ -3,6 +3,8 @@
 use std::{fmt, str};
 
 use huginn_net_wire::CivilDate;
+use x509_parser::asn1_rs::FromDer;
+use x509_parser::time::ASN1Time;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -15,6 +17,12 @@ pub struct CertificateTime(i64);
 impl CertificateTime {
     const FIRST: i64 = SECONDS_PER_DAY * CivilDate { year: 0, month: 1, day: 1 }.days_since_epoch();
     const LAST: i64 = SECONDS_PER_DAY * (CivilDate::LAST_DAY as i64 + 1) - 1;
+
+    /// Reads a UTCTime or GeneralizedTime; `None` if it is not a time.
+    pub(super) fn from_der(der: &[u8]) -> Option<Self> {
+        let (rest, time) = ASN1Time::from_der(der).ok()?;
+        Self::from_seconds(time.timestamp()).filter(|_| rest.is_empty())
+    }
 
     /// Creates a time from seconds since the Unix epoch; `None` outside the years 0 to 9999.
     pub(super) fn from_seconds(seconds: i64) -> Option<Self> {

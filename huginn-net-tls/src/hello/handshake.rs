@@ -73,7 +73,7 @@ pub(crate) enum Messages {
     /// Hellos, and every message after a ServerHello.
     #[cfg(feature = "packets")]
     FromServerHello,
-    /// Every message, up to [`MAX_CERTIFICATE_MESSAGE_LEN`] bytes.
+    /// Every message. Of one with more than [`MAX_CERTIFICATE_MESSAGE_LEN`] bytes, the header alone is read.
     #[cfg(feature = "packets")]
     All,
 }
@@ -83,6 +83,8 @@ pub(crate) enum Messages {
 pub(crate) struct MessageJoiner {
     buffered: Vec<u8>,
     accepted: Messages,
+    /// Bytes of a long message that are still to be passed over.
+    skipped: u32,
 }
 
 impl MessageJoiner {
@@ -92,10 +94,11 @@ impl MessageJoiner {
         self.accepted = accepted;
     }
 
-    /// Appends the next bytes and emits each complete message, including its header.
+    /// Appends the next bytes and emits each complete message, including its header; of one that is too long, the
+    /// [header alone](is_too_long).
     ///
     /// # Errors
-    /// A message is not accepted, or too long. No later message can be used.
+    /// A message is not accepted, or a hello is too long. No later message can be used.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -108,9 +111,11 @@ impl MessageJoiner {
             }
             each(&self.buffered);
             self.accepted = self.accepted.after(&self.buffered);
+            self.skipped = missing(&self.buffered);
             self.buffered.clear();
         }
         loop {
+            bytes = self.pass_over(bytes);
             let len = match self.accepted.len(bytes)? {
                 Some(len) if bytes.len() >= len => len,
                 _ => break,
@@ -118,10 +123,18 @@ impl MessageJoiner {
             let (message, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             each(message);
             self.accepted = self.accepted.after(message);
+            self.skipped = missing(message);
             bytes = rest;
         }
         self.buffered.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// Passes over the rest of a message that is too long. Returns the bytes after it.
+    fn pass_over<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let skipped = (self.skipped as usize).min(bytes.len());
+        self.skipped = self.skipped.saturating_sub(u32::try_from(skipped).unwrap_or(u32::MAX));
+        bytes.get(skipped..).unwrap_or_default()
     }
 
     /// Returns the memory used by an incomplete message, in bytes.
@@ -160,21 +173,33 @@ impl Messages {
         }
     }
 
-    /// The length of the message at the start of these bytes, including its header; `None` if the header is incomplete.
+    /// The length of the message at the start of these bytes, including its header, or of its header if it is too long; `None` if the
+    /// header is incomplete.
     fn len(self, bytes: &[u8]) -> Result<Option<usize>, TlsError> {
         match (self, bytes) {
             #[cfg(feature = "packets")]
             (Self::All, [kind, ..]) if !matches!(*kind, CLIENT_HELLO | SERVER_HELLO) => {
                 let Some([_, a, b, c]) = bytes.first_chunk() else { return Ok(None) };
                 let announced = body_len([*a, *b, *c]);
-                if announced > MAX_CERTIFICATE_MESSAGE_LEN {
-                    return Err(TlsError::TooLong { announced });
-                }
-                Ok(Some(HEADER_LEN.saturating_add(announced)))
+                let read = if announced > MAX_CERTIFICATE_MESSAGE_LEN { 0 } else { announced };
+                Ok(Some(HEADER_LEN.saturating_add(read)))
             }
             _ => message_len(bytes),
         }
     }
+}
+
+/// Whether a message that was emitted is the header of one that is too long to be read.
+#[cfg(feature = "packets")]
+pub(crate) fn is_too_long(message: &[u8]) -> bool {
+    missing(message) > 0
+}
+
+/// The number of bytes of a message after those that were emitted.
+fn missing(message: &[u8]) -> u32 {
+    let Some([_, a, b, c]) = message.first_chunk() else { return 0 };
+    let missing = HEADER_LEN.saturating_add(body_len([*a, *b, *c])).saturating_sub(message.len());
+    u32::try_from(missing).unwrap_or(u32::MAX)
 }
 
 /// The length of the hello at the start of these bytes, including its header; `None` if the header is incomplete.
@@ -234,10 +259,16 @@ mod tests {
             joiner.push(piece, &mut |message| found.push(message.to_vec())).unwrap();
         }
         assert_eq!(found, messages);
-        let [_, announced @ ..] = u32::try_from(MAX_CERTIFICATE_MESSAGE_LEN + 1).unwrap().to_be_bytes();
-        let header = [&[11][..], &announced].concat();
-        let error = TlsError::TooLong { announced: MAX_CERTIFICATE_MESSAGE_LEN + 1 };
-        assert_eq!(joiner.push(&header, &mut |_| {}), Err(error));
+        let long = message(11, MAX_CERTIFICATE_MESSAGE_LEN + 1);
+        for step in [1, 7, 5000, usize::MAX] {
+            found.clear();
+            for piece in [&long[..], &messages[2]].concat().chunks(step) {
+                joiner.push(piece, &mut |message| found.push(message.to_vec())).unwrap();
+                assert!(joiner.buffered_bytes() <= 8192);
+            }
+            assert_eq!(found, [long[..HEADER_LEN].to_vec(), messages[2].clone()]);
+            assert!(is_too_long(&found[0]) && !is_too_long(&found[1]));
+        }
     }
 
     #[test]

@@ -333,17 +333,26 @@ fn hellos_are_those_without_following() {
 }
 
 #[test]
-fn long_messages_end_following_and_are_counted() {
+fn long_messages_are_counted_and_passed_over() {
     let hello = client_hello(&[], &[]);
     let answer = record(22, &[server_hello(0xc02b, &[], &[]), vec![11, 4, 0, 1]].concat());
+    let certificate: Vec<u8> = [0; 0x4_0001].chunks(0x4000).flat_map(|part| record(22, part)).collect();
+    let end = |side| (side, [record(20, &[1]), record(22, &[7; 40])].concat());
     let settings = TlsParserSettings::default().handshakes(true);
     let mut parser = TlsParser::new(StreamStart::Handshake, settings);
     let mut counters = TlsCounters::default();
-    for (side, bytes) in [(CLIENT, &hello), (SERVER, &answer)] {
-        parser.on_data(side, StreamData::Bytes(bytes), &mut counters, &mut |_, _| {});
+    let mut completed = Vec::new();
+    let last = (SERVER, record(22, &[14, 0, 0, 0]));
+    let sent = [(CLIENT, hello), (SERVER, answer), (SERVER, certificate), last, end(CLIENT), end(SERVER)];
+    for (side, bytes) in sent {
+        parser.on_data(side, StreamData::Bytes(&bytes), &mut counters, &mut |_, event| {
+            if let TlsEvent::Handshake(found) = event {
+                completed.push((found.completed, found.resumption));
+            }
+        });
     }
-    assert_eq!((counters.search.messages_too_long, counters.search.malformed), (1, 0));
-    assert!(!parser.reads(CLIENT) && !parser.reads(SERVER));
+    assert_eq!((counters.handshakes.messages_too_long, counters.search.malformed), (1, 0));
+    assert_eq!(completed, [(true, Some(Resumption::No))]);
 }
 
 #[test]

@@ -112,6 +112,9 @@ impl StreamParser for TlsParser {
             {
                 *follower = None;
             }
+            if matches!(item, Item::TooLong(_)) {
+                handshakes.messages_too_long = handshakes.messages_too_long.saturating_add(1);
+            }
             if let Some(follower) = &mut *follower {
                 follower.on_item(side, &item, &mut |side, event| {
                     handshakes.count(&event);

@@ -6,13 +6,13 @@ use huginn_net_wire::{Side, after_proxy_prefixes};
 use memchr::memmem::Finder;
 
 use super::sslv2;
+use crate::Transport;
 use crate::counters::SearchCounters;
 use crate::hello::Hello;
 use crate::limits::{
     MAX_HELLO_READ_BYTES, MAX_HELLOS_PER_SIDE, MAX_READ_BYTES, MAX_RESCAN_BYTES, MAX_SEARCH_BYTES,
 };
 use crate::record::{self, Item, Probe, RecordReader, ServerHelloFacts};
-use crate::{TlsError, Transport};
 
 /// Searches one direction of a stream for hellos.
 ///
@@ -329,12 +329,8 @@ impl HelloSearch {
             }
             return None;
         };
-        match stop.error {
-            Some(TlsError::TooLong { .. }) if *hellos > 0 && self.follows => {
-                search.messages_too_long = search.messages_too_long.saturating_add(1);
-            }
-            _ if stop.is_unreadable_hello() => search.malformed = search.malformed.saturating_add(1),
-            _ => {}
+        if stop.is_unreadable_hello() {
+            search.malformed = search.malformed.saturating_add(1);
         }
         let since_start = std::mem::take(since_start);
         if *hellos >= MAX_HELLOS_PER_SIDE {

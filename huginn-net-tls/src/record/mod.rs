@@ -12,9 +12,9 @@ pub use self::hello_reader::HelloReader;
 pub(crate) use self::probe::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
 
 use crate::hello::Hello;
-#[cfg(feature = "packets")]
-use crate::hello::handshake::Messages;
 use crate::hello::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
+#[cfg(feature = "packets")]
+use crate::hello::handshake::{Messages, is_too_long};
 use crate::limits::{MAX_HELLOS_PER_SIDE, MAX_IDLE_RECORDS};
 use crate::{TlsError, Transport};
 
@@ -91,6 +91,8 @@ pub(crate) enum Item<'a> {
     Hello(Hello<'a>),
     /// Another message in the clear, including its header.
     Message(&'a [u8]),
+    /// The type of another message in the clear that is too long to be read.
+    TooLong(u8),
     /// The level and the description of an alert in the clear.
     Alert([u8; 2]),
     ChangeCipherSpec,
@@ -275,8 +277,11 @@ impl RecordReader {
             if *hellos >= MAX_HELLOS_PER_SIDE || outcome.is_err() {
                 return;
             }
-            if !matches!(message.first(), Some(&(CLIENT_HELLO | SERVER_HELLO))) {
-                return each(Item::Message(message));
+            match message.first() {
+                Some(&(CLIENT_HELLO | SERVER_HELLO)) => {}
+                #[cfg(feature = "packets")]
+                Some(kind) if is_too_long(message) => return each(Item::TooLong(*kind)),
+                _ => return each(Item::Message(message)),
             }
             match Hello::from_message(message, Transport::Tcp) {
                 Ok(hello) => {

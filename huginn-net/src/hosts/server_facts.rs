@@ -1,6 +1,6 @@
 //! What a ServerHello or a certificate says of a TLS server.
 
-use huginn_net_tls::{Certificate, CertificateFields};
+use huginn_net_tls::{Certificate, CertificateFields, CertificateTime};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::known_servers;
@@ -58,15 +58,17 @@ impl CertificateFacts {
             return None;
         }
         let is_public = known_servers::has_public_issuer(fields);
-        let (start, end) = (fields.not_before.seconds(), fields.not_after.seconds());
+        let [start, end] =
+            [fields.not_before, fields.not_after].map(|time| time.map(CertificateTime::seconds));
+        let length = start.zip(end).map(|(start, end)| end.saturating_sub(start));
         let is_weak = fields.key.as_deref() == Some("RSA")
             && fields.key_bits.is_some_and(|bits| bits <= MAX_WEAK_KEY_BITS);
         let mut marks = ServerMarks::default();
         marks.add(ServerMark::Issuer, !is_public);
         marks.add(ServerMark::Placeholder, !is_public && known_servers::has_placeholder(fields));
         marks.add(ServerMark::Authority, fields.is_ca == Some(true) && !fields.is_self_issued);
-        marks.add(ServerMark::Key, is_weak && start >= FIRST_WEAK_KEY_SECS);
-        marks.add(ServerMark::Validity, end.saturating_sub(start) >= MIN_LONG_VALIDITY_SECS);
+        marks.add(ServerMark::Key, is_weak && start.is_some_and(|start| start >= FIRST_WEAK_KEY_SECS));
+        marks.add(ServerMark::Validity, length.is_some_and(|length| length >= MIN_LONG_VALIDITY_SECS));
         let is_explained =
             is_public || known_servers::is_of_product(fields) || known_servers::is_of_tor(fields);
         Some(Self { program, marks, is_explained, names: CertificateNames::new(fields) })

@@ -389,6 +389,13 @@ mod with_secrets {
             }
         }
 
+        fn on_long_handshake(&mut self, _: Side, _: u8) {
+            if self.settings.tls && self.settings.tls_settings.handshakes {
+                let handshakes = &mut self.counters.tls.handshakes;
+                handshakes.messages_too_long = handshakes.messages_too_long.saturating_add(1);
+            }
+        }
+
         fn on_alert(&mut self, side: Side, alert: [u8; 2]) {
             (self.emit)(side, ContentEvent::Alert(alert));
         }

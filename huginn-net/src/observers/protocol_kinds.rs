@@ -3,7 +3,7 @@
 use super::ProtocolCounters;
 
 /// Number of kinds that the protocols count.
-pub(crate) const PROTOCOL_KINDS: usize = 15;
+pub(crate) const PROTOCOL_KINDS: usize = 16;
 
 /// Returns the sum of the counters that [`of_protocols`] reads: counters only grow, so that it changes with each of them. It
 /// takes less time than to compare the counts.
@@ -29,6 +29,7 @@ pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
         search.given_up,
         tls.udp.malformed,
         tls.hellos.ech,
+        tls.handshakes.messages_too_long,
         quic.sealed,
         quic.unknown_version,
         quic.connections,
@@ -85,6 +86,11 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
             "hellos_given_up",
             sum(&[tls.search.too_long, tls.search.malformed, tls.udp.malformed]),
             "TLS hello(s) given up: too long, or not valid",
+        ),
+        (
+            "tls_messages_too_long",
+            tls.handshakes.messages_too_long,
+            "TLS message(s) after the hellos, such as certificates, that are too long to be read",
         ),
         (
             "tls_not_searched",

@@ -232,6 +232,12 @@ impl<F: FnMut(Side, ContentEvent)> QuicReader for Reader<'_, F> {
         }
     }
 
+    fn on_long_handshake(&mut self, _: Side, _: u8) {
+        if let Some((_, counters)) = &mut self.handshake {
+            counters.messages_too_long = counters.messages_too_long.saturating_add(1);
+        }
+    }
+
     fn on_stream(&mut self, side: Side, stream: u64, bytes: &[u8]) {
         let role = self.role(side);
         if let Some((http, counters)) = &mut self.http {

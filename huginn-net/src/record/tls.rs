@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::{
-    AlternativeName, Certificate, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert,
-    TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
+    AlternativeName, Certificate, CertificateFields, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange,
+    TlsAlert, TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
 };
 
 use super::describe::records;
@@ -220,8 +220,10 @@ records! {
         sha1[shortened]: Text<'a>,
         /// Length of the certificate in bytes
         bytes: u64,
-        /// Whether it can be read; otherwise all other fields are null or empty
+        /// Whether it is a certificate; otherwise all other fields are null or empty
         readable[shortened]: bool,
+        /// Names of fields that are null or empty because they cannot be read, or exceed their limit
+        unreadable_fields[omitted]: Vec<Text<'a>>,
         /// Version: 1, 2 or 3
         version[shortened]: Option<u32>,
         /// Serial number in hexadecimal
@@ -458,14 +460,19 @@ impl<'a> CertificateRecord<'a> {
             sha1: Text::digits(certificate.sha1()),
             bytes: u64::try_from(certificate.len()).unwrap_or(u64::MAX),
             readable: fields.is_some(),
-            version: fields.map(|fields| fields.version),
+            unreadable_fields: fields
+                .into_iter()
+                .flat_map(CertificateFields::unreadable)
+                .map(Text::plain)
+                .collect(),
+            version: fields.and_then(|fields| fields.version),
             serial: fields.and_then(|fields| fields.serial.as_deref()).map(Into::into),
             subject,
             issuer,
             names: texts.list(FIELD, names.iter().flat_map(|found| &*found.names).map(alternative_name)),
             has_more_names: fields.map(|_| names.is_some_and(|found| found.has_more)),
-            not_before: fields.map(|fields| Text::certificate_time(fields.not_before)),
-            not_after: fields.map(|fields| Text::certificate_time(fields.not_after)),
+            not_before: fields.and_then(|fields| fields.not_before).map(Text::certificate_time),
+            not_after: fields.and_then(|fields| fields.not_after).map(Text::certificate_time),
             key: fields.and_then(|fields| fields.key.as_deref()).map(Into::into),
             key_bits: fields.and_then(|fields| fields.key_bits),
             signature_algorithm: fields
@@ -505,6 +512,33 @@ mod tests {
         assert_eq!(cut, ["certificates"]);
         assert_eq!(json["certificates"][0]["issuer"], "CN=Root,O=Authority,");
         assert_eq!(json["certificates"][0]["names"], serde_json::json!(["www.example.com"]));
+    }
+
+    #[test]
+    fn unreadable_date_hides_no_other_field() {
+        let mut der = include_bytes!("../../../huginn-net-tls/certificates/p256.der").to_vec();
+        let whole = Certificate::from_der(&der);
+        let start = whole.fields().unwrap().not_before.unwrap().to_string();
+        let utc: String = start.chars().filter(char::is_ascii_digit).skip(2).collect();
+        let at = der.windows(utc.len()).position(|bytes| bytes == utc.as_bytes()).unwrap();
+        // 30 February.
+        der[at + 2..at + 6].copy_from_slice(b"0230");
+        let [(bad, _), (good, _)] =
+            [Certificate::from_der(&der), whole].map(|found| record(&[found], TextLimit::NONE));
+        let [mut bad_row, good_row] = [&bad, &good].map(|json| json["certificates"][0].clone());
+        assert_eq!(bad_row["unreadable_fields"], serde_json::json!(["not_before"]));
+        assert!(
+            bad_row["not_before"].is_null()
+                && bad_row["readable"] == true
+                && good_row.get("unreadable_fields").is_none()
+        );
+        // The event is from 2100, after the end.
+        assert_eq!((&bad["valid"], &bad["name_matches"]), (&false.into(), &good["name_matches"]));
+        for field in ["sha256", "sha1", "not_before"] {
+            bad_row[field] = good_row[field].clone();
+        }
+        bad_row.as_object_mut().unwrap().remove("unreadable_fields");
+        assert_eq!(bad_row, good_row);
     }
 
     #[test]

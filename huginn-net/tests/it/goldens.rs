@@ -228,8 +228,8 @@ fn certificates_equal_openssl() {
                     source.ip(),
                     source.port(),
                     fields.serial.as_deref().unwrap(),
-                    fields.not_before,
-                    fields.not_after,
+                    fields.not_before.unwrap(),
+                    fields.not_after.unwrap(),
                     fields.subject.as_deref().unwrap(),
                     fields.issuer.as_deref().unwrap(),
                 ));

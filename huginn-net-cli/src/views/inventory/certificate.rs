@@ -23,6 +23,8 @@ huginn_net::core::table_enum! {
         WeakSignature: "certificate_signature_weak", "weak certificate signature";
         /// Its validity ends soon.
         ExpiresSoon: "certificate_expires_soon", "certificate ends soon";
+        /// It has fields that cannot be read.
+        Unreadable: "certificate_fields_unreadable", "unreadable certificate fields";
     }
     /// The name in JSON.
     pub(crate) fn name -> &'static str = 0;
@@ -35,13 +37,14 @@ impl CertificateProblem {
     pub(super) fn of(certificate: &Certificate, last: Timestamp) -> impl Iterator<Item = Self> {
         let problems = certificate.fields().map(|fields| {
             let now = i64::try_from(last.as_secs()).unwrap_or(i64::MAX);
-            let left = fields.not_after.seconds().saturating_sub(now);
-            let is_soon = left >= 0 && left < CERTIFICATE_WARNING_DAYS.saturating_mul(SECONDS_PER_DAY);
+            let left = fields.not_after.map(|end| end.seconds().saturating_sub(now));
+            let soon = 0..CERTIFICATE_WARNING_DAYS.saturating_mul(SECONDS_PER_DAY);
             [
-                (left < 0, Self::Expired),
+                (left.is_some_and(|left| left < 0), Self::Expired),
                 (has_short_key(fields), Self::ShortKey),
                 (has_weak_signature(fields), Self::WeakSignature),
-                (is_soon, Self::ExpiresSoon),
+                (left.is_some_and(|left| soon.contains(&left)), Self::ExpiresSoon),
+                (fields.unreadable().next().is_some(), Self::Unreadable),
             ]
         });
         problems.into_iter().flatten().filter_map(|(is_so, problem)| is_so.then_some(problem))
@@ -100,6 +103,15 @@ mod tests {
         for (last, wanted) in rows {
             assert_eq!(problems(der, last), wanted, "{last}");
         }
+    }
+
+    /// The end of `dates-utc`, 491231235959Z, with a month that does not exist.
+    #[test]
+    fn unreadable_end_is_a_problem_and_no_expiry() {
+        let mut der = include_bytes!("../../../../huginn-net-tls/certificates/dates-utc.der").to_vec();
+        let at = der.windows(13).position(|bytes| bytes == b"491231235959Z").unwrap();
+        der[at + 2..at + 4].copy_from_slice(b"13");
+        assert_eq!(problems(&der, u64::MAX), [CertificateProblem::Unreadable]);
     }
 
     #[test]

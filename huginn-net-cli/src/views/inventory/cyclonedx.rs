@@ -349,8 +349,8 @@ fn certificate_component(certificate: &Certificate, places: Places) -> Component
     let content = CertificateContent {
         subject_name: subject,
         issuer_name: text(|fields| fields.issuer.as_deref()),
-        not_valid_before: fields.map(|fields| fields.not_before.to_string()),
-        not_valid_after: fields.map(|fields| fields.not_after.to_string()),
+        not_valid_before: fields.and_then(|fields| fields.not_before).map(|time| time.to_string()),
+        not_valid_after: fields.and_then(|fields| fields.not_after).map(|time| time.to_string()),
         signature_algorithm_ref: signature_of(certificate).map(signature_reference),
         subject_public_key_ref: text(|fields| fields.key.as_deref()).map(|_| key_reference(certificate)),
         certificate_format: "X.509",

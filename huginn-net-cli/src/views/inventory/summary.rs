@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use huginn_net::ssh::strength::WeakMethod;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, suite_key_exchange};
-use huginn_net::tls::{Certificate, KeyExchange, Version, names};
+use huginn_net::tls::{Certificate, CertificateTime, KeyExchange, Version, names};
 use serde::Serialize;
 
 use super::problem::Problems;
@@ -177,14 +177,16 @@ impl<'a> Summary<'a> {
         worst(&self.servers, |judged| (&judged.problems, judged.server.total()))
     }
 
-    /// The own certificates of servers, those whose validity ends first before others, each with when it was seen and the number of
+    /// The own certificates of servers, those whose validity has no readable end and those whose
+    /// validity ends first before others, each with when it was seen and the number of
     /// servers. Those that cannot be read have no validity.
     pub(crate) fn certificates_by_end(&self) -> Vec<(&'a Certificate, Seen, u64)> {
         let mut all: BTreeMap<(i64, [u8; 32]), (&'a Certificate, Seen, u64)> = BTreeMap::new();
         for judged in &self.servers {
             for (found, seen) in judged.server.certificates.iter().filter(|(found, _)| found.is_own) {
                 let Some(fields) = found.certificate.fields() else { continue };
-                let key = (fields.not_after.seconds(), *found.certificate.sha256());
+                let end = fields.not_after.map_or(i64::MIN, CertificateTime::seconds);
+                let key = (end, *found.certificate.sha256());
                 let known = all.entry(key).or_insert((&found.certificate, Seen { count: 0, ..*seen }, 0));
                 known.1.add(seen);
                 known.2 = known.2.saturating_add(1);

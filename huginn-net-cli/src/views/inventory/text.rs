@@ -287,11 +287,12 @@ impl<W: Write> Page<'_, W> {
             let mut remarks: Vec<&str> =
                 CertificateProblem::of(certificate, seen.last).map(CertificateProblem::text).collect();
             remarks.extend(fields.is_self_issued.then_some("self-issued"));
-            let seconds = u64::try_from(fields.not_after.seconds()).unwrap_or(0);
+            let end = fields.not_after.map(|time| u64::try_from(time.seconds()).unwrap_or(0));
+            let end = end.map(|seconds| day(self.zone, Timestamp::new(seconds, 0, 0)));
             table.add_row(vec![
                 cut(&Printable(subject).to_string(), SUBJECT_WIDTH),
                 fields.key.as_deref().unwrap_or_default().to_owned(),
-                day(self.zone, Timestamp::new(seconds, 0, 0)),
+                end.unwrap_or_else(|| "unreadable".to_owned()),
                 servers.to_string(),
                 remarks.join(", "),
             ]);

@@ -152,7 +152,7 @@ impl CertificateNames {
         let name = |name: &Option<Box<str>>| match name.as_deref() {
             Some("") => "(no name)".into(),
             Some(name) => start(name).into(),
-            None => "(long name)".into(),
+            None => "(unreadable name)".into(),
         };
         Self { subject: name(&fields.subject), issuer: name(&fields.issuer) }
     }

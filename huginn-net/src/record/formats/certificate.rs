@@ -1,7 +1,7 @@
 //! Values of the first certificate that a side sends: its own.
 
 use huginn_net_core::HexDigits;
-use huginn_net_tls::{AlternativeName, Certificate, CertificateFields};
+use huginn_net_tls::{AlternativeName, Certificate, CertificateFields, CertificateTime};
 
 use super::values::text;
 use crate::observation::TlsCertificatesObservation;
@@ -119,23 +119,31 @@ fn with_colons(digits: &str) -> String {
     out
 }
 
+/// The text of a time of the validity.
+fn time<const SIDE: bool>(
+    event: &Event,
+    of: fn(&CertificateFields) -> Option<CertificateTime>,
+) -> Option<String> {
+    fields::<SIDE>(event).and_then(of).map(|time| time.to_string())
+}
+
 pub(super) fn not_before<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
-    fields::<SIDE>(event).is_some_and(|fields| text(out, &fields.not_before.to_string()))
+    time::<SIDE>(event, |fields| fields.not_before).is_some_and(|time| text(out, &time))
 }
 
 pub(super) fn not_after<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
-    fields::<SIDE>(event).is_some_and(|fields| text(out, &fields.not_after.to_string()))
+    time::<SIDE>(event, |fields| fields.not_after).is_some_and(|time| text(out, &time))
 }
 
 /// The time without its zone, UTC.
 pub(super) fn not_before_eve<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
-    let time = fields::<SIDE>(event).map(|fields| fields.not_before.to_string());
+    let time = time::<SIDE>(event, |fields| fields.not_before);
     time.is_some_and(|time| text(out, time.trim_end_matches('Z')))
 }
 
 /// The time without its zone, UTC.
 pub(super) fn not_after_eve<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
-    let time = fields::<SIDE>(event).map(|fields| fields.not_after.to_string());
+    let time = time::<SIDE>(event, |fields| fields.not_after);
     time.is_some_and(|time| text(out, time.trim_end_matches('Z')))
 }
 
@@ -172,7 +180,8 @@ pub(super) fn signature_algorithm<const SIDE: bool>(event: &Event, out: &mut Vec
 }
 
 pub(super) fn version<const SIDE: bool>(event: &Event, out: &mut Vec<u8>) -> bool {
-    fields::<SIDE>(event).is_some_and(|fields| text(out, itoa::Buffer::new().format(fields.version)))
+    let version = fields::<SIDE>(event).and_then(|fields| fields.version);
+    version.is_some_and(|version| text(out, itoa::Buffer::new().format(version)))
 }
 
 /// SHA-256 of each certificate.

@@ -104,6 +104,7 @@ impl Block<'_> {
         self.optional("signature", fields.signature_algorithm.as_ref());
         self.optional("authority", fields.is_ca.map(|is_ca| if is_ca { "yes" } else { "no" }));
         self.optional("issued by", fields.is_self_issued.then_some("itself"));
+        self.list("unreadable", fields.unreadable());
     }
 
     /// Writes the names of numbers without GREASE, which has a line of its own, or their digits.
@@ -214,9 +215,12 @@ pub(crate) fn certificate_problems(
     let first = observation.certificates.certificates.first().and_then(|first| first.fields());
     let validity = first.filter(|_| is_invalid).map(|fields| {
         let now = i64::try_from(ts.as_secs()).unwrap_or(i64::MAX);
-        if fields.not_after.seconds() < now { "expired" } else { "not yet valid" }
+        let is_over = fields.not_after.is_some_and(|end| end.seconds() < now);
+        if is_over { "expired" } else { "not yet valid" }
     });
-    other_name.into_iter().chain(validity).collect()
+    let has_unreadable = first.is_some_and(|fields| fields.unreadable().next().is_some());
+    let unreadable = has_unreadable.then_some("unreadable fields");
+    other_name.into_iter().chain(validity).chain(unreadable).collect()
 }
 
 /// An alert: who sent it, and its name.
