@@ -70,6 +70,10 @@ pub(crate) const MAX_SCAN_ACCEPTED_PERCENT: usize = 30;
 /// most of whose peers are gone.
 pub(crate) const MAX_SCAN_DATA_PERCENT: usize = 10;
 
+/// The same share, if enough targets without data are ports of one host, or hosts of one network on ports of which programs do not
+/// contact many hosts: a scanner chooses how many of its targets are accomplices. As many as may accept.
+pub(crate) const MAX_NEAR_SCAN_DATA_PERCENT: usize = MAX_SCAN_ACCEPTED_PERCENT;
+
 /// Minimum share of the targets of a scan with packets of a tool before the scan is that of the tool.
 pub(crate) const MIN_SCAN_TOOL_PERCENT: usize = 90;
 

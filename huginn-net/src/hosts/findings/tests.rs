@@ -432,6 +432,57 @@ fn hosts_that_accept_and_get_no_data_are_a_scan() {
     }
 }
 
+/// 200 targets that do not answer, among those that exchange data with the client.
+fn with_accomplices(accomplices: u32, target: impl Fn(u32) -> SocketAddr) -> Vec<String> {
+    let mut traffic = Traffic::default();
+    for n in 0..200 {
+        traffic.syn(u64::from(n) * 100, client(1), target(n));
+    }
+    for n in 0..accomplices {
+        let own = target(0);
+        let accomplice = match own.ip() {
+            IpAddr::V4(ip) => address(u32::from(ip) + 0x0100_0000 + n, own.port()),
+            other => panic!("{other}"),
+        };
+        traffic.connection(u64::from(n) * 150 + 50, client(1), accomplice);
+    }
+    traffic.syn(30_000, client(9), server(9, 80));
+    traffic.texts()
+}
+
+#[test]
+fn accomplices_that_answer_hide_no_scan_of_a_network() {
+    let near = |n| server(n + 1, 22);
+    for accomplices in [20, 24, 85] {
+        let texts = with_accomplices(accomplices, near);
+        let is_found = texts.first().is_some_and(|text| text.contains(" hosts on port 22 in "));
+        assert!(is_found, "{accomplices}: {texts:?}");
+    }
+    assert_eq!(with_accomplices(86, near), [""; 0], "more than 30 %");
+    assert_eq!(with_accomplices(24, |n| server(n + 1, 443)), [""; 0], "hosts on a busy port");
+    // As the peers of a peer-to-peer program.
+    assert_eq!(with_accomplices(24, |n| address(0x5000_0000 + (n << 16), 8333)), [""; 0]);
+}
+
+#[test]
+fn ports_that_answer_hide_no_scan_of_a_host() {
+    let mut traffic = Traffic::default();
+    for port in 1..=200 {
+        let at = u64::from(port) * 100;
+        if port % 8 == 0 {
+            traffic.connection(at, client(1), server(1, port));
+        } else {
+            traffic.syn(at, client(1), server(1, port));
+        }
+    }
+    traffic.syn(30_000, client(9), server(9, 80));
+    let texts = traffic.texts();
+    assert!(
+        texts[0].starts_with("scan: sends SYNs to 121 ports of 198.51.100.1 in 12 s, 16 accept"),
+        "{texts:?}"
+    );
+}
+
 #[test]
 fn segments_with_other_flags_are_a_scan() {
     for (kind, words) in [

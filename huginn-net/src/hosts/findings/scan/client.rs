@@ -1,7 +1,7 @@
 //! The targets of a client, and the groups of them that are a scan.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -12,8 +12,8 @@ use super::super::Seen;
 use super::open::OpenScan;
 use super::{Thresholds, is_at_most, is_percent};
 use crate::limits::{
-    MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_TARGETS, MIN_SCAN_TOOL_PERCENT,
-    SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS,
+    MAX_NEAR_SCAN_DATA_PERCENT, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_TARGETS,
+    MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS,
 };
 use crate::observation::{ScanRemark, ScanSegments, ScanTarget};
 
@@ -78,6 +78,8 @@ pub(super) struct Group {
     pub(super) targets: Vec<(SocketAddr, Target)>,
     pub(super) remark: Option<ScanRemark>,
     pub(super) tool: Option<Arc<Label>>,
+    /// Maximum share of the targets that exchange data with the client.
+    pub(super) max_data_percent: usize,
 }
 
 impl Client {
@@ -257,7 +259,7 @@ impl Client {
             let is_scan = hosts.len() >= thresholds.hosts as usize
                 && is_bulk
                 && (segments != ScanSegments::Syn || group.tool.is_some() || !self.may_be_lost(&group))
-                && (segments != ScanSegments::Syn || judges_busy_ports || !group.has_busy_port());
+                && (segments != ScanSegments::Syn || judges_busy_ports || !group.target.has_busy_port());
             is_scan.then_some(group)
         });
         groups.collect()
@@ -335,14 +337,19 @@ impl Group {
             targets.iter().filter(|(_, target)| is(target)).count()
         };
         let all = targets.len();
+        let mut max_data_percent = MAX_SCAN_DATA_PERCENT;
         let (tool, remark) = match segments {
             ScanSegments::Syn => {
                 let tool = tool_of(&targets).cloned();
                 let accepted = count(&targets, |target| target.is_accepted);
                 let silent =
                     count(&targets, |found| found.is_accepted && found.is_followed && !found.has_data);
-                if !is_at_most(count(&targets, |target| target.has_data), all, MAX_SCAN_DATA_PERCENT) {
-                    return None;
+                let with_data = count(&targets, |target| target.has_data);
+                if !is_at_most(with_data, all, max_data_percent) {
+                    max_data_percent = MAX_NEAR_SCAN_DATA_PERCENT;
+                    if !is_at_most(with_data, all, max_data_percent) || !are_near(&target, &targets, min) {
+                        return None;
+                    }
                 }
                 let is_refused = is_at_most(accepted, all, MAX_SCAN_ACCEPTED_PERCENT);
                 let is_silent = silent >= min as usize;
@@ -368,7 +375,7 @@ impl Group {
                 (None, None)
             }
         };
-        Some(Self { target, segments, targets, remark, tool })
+        Some(Self { target, segments, targets, remark, tool, max_data_percent })
     }
 
     /// Adds the hosts of another port.
@@ -381,7 +388,8 @@ impl Group {
         targets.sort_unstable_by_key(|(server, target)| (target.packet_number, *server));
         let remark = self.remark.filter(|remark| other.remark == Some(*remark));
         let tool = tool_of(&targets).cloned();
-        Self { target, segments: self.segments, targets, remark, tool }
+        let max_data_percent = self.max_data_percent.max(other.max_data_percent);
+        Self { target, segments: self.segments, targets, remark, tool, max_data_percent }
     }
 
     /// Leaves out what lies before or after a pause that takes most of the time, if enough is left.
@@ -406,14 +414,40 @@ impl Group {
             self.targets = longer.to_vec();
         }
     }
+}
 
-    /// Whether programs contact many hosts on one of the ports, so that SYNs alone show nothing.
-    fn has_busy_port(&self) -> bool {
-        matches!(&self.target, ScanTarget::Ports(ports) if ports.iter().any(|port| PORTS_OF_MANY_HOSTS.contains(port)))
+/// Whether at least `min` targets without data are ports of one host, or hosts of one network on ports that are not busy. Peers of a
+/// peer-to-peer program, of which as many are gone, are in many networks.
+fn are_near(target: &ScanTarget, targets: &[(SocketAddr, Target)], min: u32) -> bool {
+    let unused = || targets.iter().filter(|(_, target)| !target.has_data).map(|(server, _)| server.ip());
+    if matches!(target, ScanTarget::Host(_)) {
+        return unused().count() >= min as usize;
+    }
+    let mut networks: BTreeMap<u64, u32> = BTreeMap::new();
+    for ip in unused() {
+        let count = networks.entry(network(ip)).or_default();
+        *count = count.saturating_add(1);
+    }
+    !target.has_busy_port() && networks.values().any(|count| *count >= min)
+}
+
+/// The first 16 bits of an IPv4 address, or the first 48 of an IPv6 address, after the version.
+fn network(ip: IpAddr) -> u64 {
+    match ip {
+        IpAddr::V4(ip) => u64::from(u32::from(ip) >> 16),
+        IpAddr::V6(ip) => {
+            let [a, b, c, ..] = ip.segments();
+            [a, b, c].into_iter().fold(1, |prefix, part| (prefix << 16) | u64::from(part))
+        }
     }
 }
 
 impl ScanTarget {
+    /// Whether it has a port of which programs contact many hosts.
+    fn has_busy_port(&self) -> bool {
+        matches!(self, Self::Ports(ports) if ports.iter().any(|port| PORTS_OF_MANY_HOSTS.contains(port)))
+    }
+
     pub(super) fn includes(&self, server: SocketAddr) -> bool {
         match self {
             Self::Host(ip) => server.ip() == *ip,

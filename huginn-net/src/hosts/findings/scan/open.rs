@@ -12,8 +12,8 @@ use super::client::{Group, Target};
 use super::{is_at_most, is_percent};
 use crate::hosts::{HostSet, PortSet};
 use crate::limits::{
-    MAX_FINDING_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MIN_SCAN_GROWTH_PERCENT,
-    MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS,
+    MAX_FINDING_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MIN_SCAN_GROWTH_PERCENT, MIN_SCAN_TOOL_PERCENT,
+    SCAN_ANSWER_NANOS,
 };
 use crate::observation::{Finding, FindingKind, ScanFinding, ScanRemark, ScanSegments, ScanTarget};
 
@@ -29,6 +29,8 @@ pub(super) struct OpenScan {
     accepted: TargetSet,
     refused: TargetSet,
     with_data: TargetSet,
+    /// Maximum share of the targets that exchange data with the client.
+    max_data_percent: usize,
     remark: Option<ScanRemark>,
     syns: u64,
     first_at: u64,
@@ -76,6 +78,7 @@ impl OpenScan {
             accepted: set(),
             refused: set(),
             with_data: set(),
+            max_data_percent: group.max_data_percent,
             remark: group.remark,
             syns: 0,
             first_at: first.at,
@@ -221,7 +224,7 @@ impl OpenScan {
             [&self.targets, &self.accepted, &self.with_data].map(|set| set.len() as usize);
         let is_unused =
             self.remark == Some(ScanRemark::NoData) || is_at_most(accepted, all, MAX_SCAN_ACCEPTED_PERCENT);
-        is_at_most(with_data, all, MAX_SCAN_DATA_PERCENT) && (is_unused || self.tool().is_some())
+        is_at_most(with_data, all, self.max_data_percent) && (is_unused || self.tool().is_some())
     }
 
     /// Takes note that it is reported with its targets.
