@@ -26,16 +26,23 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     render: &R,
     arena: &mut R::Arena,
 ) -> Routed<R::Rendered, M::Ticket, M::Update> {
-    let Event { ts, packet_number, flow, subject, conflict, text_bytes, kind } = event;
+    let Event { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = event;
     match M::route(kind) {
         Route::Report(kind) => {
-            let event = Event { ts, packet_number, flow, subject, conflict, text_bytes, kind };
+            let event = Event { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind };
             let ticket = M::ticket(&event, &event.kind);
             Routed::Report(render.render(event, arena), ticket)
         }
-        Route::Update(kind) => {
-            Routed::Update(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
-        }
+        Route::Update(kind) => Routed::Update(Event {
+            ts,
+            packet_number,
+            flow,
+            subject,
+            conflict,
+            text_bytes,
+            is_answered,
+            kind,
+        }),
     }
 }
 

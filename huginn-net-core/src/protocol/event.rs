@@ -23,6 +23,9 @@ pub struct Event<K> {
     /// Upper bound of the length of the event in any text format (JSON, CSV, words), in bytes, if the protocol computed one; otherwise
     /// 0. `huginn-net` computes it where events are limited by the bytes of their connection.
     pub text_bytes: u32,
+    /// Whether the peer of the flow answered before the event, so that neither address is forged, if the protocol knows: a flood of
+    /// packets in the names of others makes no such event. `huginn-net` sets it.
+    pub is_answered: bool,
     /// The observation itself.
     pub kind: K,
 }
@@ -30,7 +33,7 @@ pub struct Event<K> {
 impl<K> Event<K> {
     /// Creates an event.
     pub fn new(ts: Timestamp, packet_number: u64, flow: FlowId, subject: Side, kind: K) -> Self {
-        Self { ts, packet_number, flow, subject, conflict: None, text_bytes: 0, kind }
+        Self { ts, packet_number, flow, subject, conflict: None, text_bytes: 0, is_answered: false, kind }
     }
 
     /// Creates an event that a segment caused, unless its origin names another packet.
@@ -47,15 +50,15 @@ impl<K> Event<K> {
     /// Creates an event of `packet`, unless its origin names another packet.
     #[inline]
     pub fn from_origin(packet: PacketRef, flow: FlowId, origin: Origin, kind: K) -> Self {
-        let Origin { subject, packet: own, conflict, text_bytes } = origin;
+        let Origin { subject, packet: own, conflict, text_bytes, is_answered } = origin;
         let PacketRef { ts, number } = own.unwrap_or(packet);
-        Self { ts, packet_number: number, flow, subject, conflict, text_bytes, kind }
+        Self { ts, packet_number: number, flow, subject, conflict, text_bytes, is_answered, kind }
     }
 
     /// Converts the observation and keeps the rest.
     pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
-        let Self { ts, packet_number, flow, subject, conflict, text_bytes, kind } = self;
-        Event { ts, packet_number, flow, subject, conflict, text_bytes, kind: f(kind) }
+        let Self { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = self;
+        Event { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind: f(kind) }
     }
 
     /// Returns address and port of the side that the event describes.
@@ -67,14 +70,28 @@ impl<K> Event<K> {
 impl<R, U> Event<Route<R, U>> {
     /// Returns the event for the sink, or the one for the shared state.
     pub fn into_route(self) -> Route<Event<R>, Event<U>> {
-        let Self { ts, packet_number, flow, subject, conflict, text_bytes, kind } = self;
+        let Self { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = self;
         match kind {
-            Route::Report(kind) => {
-                Route::Report(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
-            }
-            Route::Update(kind) => {
-                Route::Update(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
-            }
+            Route::Report(kind) => Route::Report(Event {
+                ts,
+                packet_number,
+                flow,
+                subject,
+                conflict,
+                text_bytes,
+                is_answered,
+                kind,
+            }),
+            Route::Update(kind) => Route::Update(Event {
+                ts,
+                packet_number,
+                flow,
+                subject,
+                conflict,
+                text_bytes,
+                is_answered,
+                kind,
+            }),
         }
     }
 }
@@ -92,12 +109,14 @@ pub struct Origin {
     pub conflict: Option<Conflict>,
     /// Upper bound of the length of the event as text, in bytes, if it is known; otherwise 0.
     pub text_bytes: u32,
+    /// Whether the peer of the flow [answered](Event::is_answered) before.
+    pub is_answered: bool,
 }
 
 impl From<Side> for Origin {
     #[inline]
     fn from(subject: Side) -> Self {
-        Self { subject, packet: None, conflict: None, text_bytes: 0 }
+        Self { subject, packet: None, conflict: None, text_bytes: 0, is_answered: false }
     }
 }
 

@@ -254,14 +254,28 @@ impl<A: Tally, B: Tally> Tally for (A, B) {
 impl<A, B> Event<Either<A, B>> {
     /// Returns the event of the first or of the second protocol.
     pub fn split(self) -> Either<Event<A>, Event<B>> {
-        let Self { ts, packet_number, flow, subject, conflict, text_bytes, kind } = self;
+        let Self { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = self;
         match kind {
-            Either::First(kind) => {
-                Either::First(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
-            }
-            Either::Second(kind) => {
-                Either::Second(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
-            }
+            Either::First(kind) => Either::First(Event {
+                ts,
+                packet_number,
+                flow,
+                subject,
+                conflict,
+                text_bytes,
+                is_answered,
+                kind,
+            }),
+            Either::Second(kind) => Either::Second(Event {
+                ts,
+                packet_number,
+                flow,
+                subject,
+                conflict,
+                text_bytes,
+                is_answered,
+                kind,
+            }),
         }
     }
 }

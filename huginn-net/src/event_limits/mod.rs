@@ -46,6 +46,10 @@ const MAX_KIND_BYTES_PER_SECOND: u64 = 128 << 20;
 
 /// Limits of the output. `None` removes a limit. They do not apply in the [scope of p0f](crate::Scope::P0f).
 ///
+/// Those of hosts and kinds have two parts, so that packets in the names of others displace only each other: three quarters for events
+/// whose peer [answered](crate::Event::is_answered) before, and one quarter for the others, which have the whole limit as long as no event
+/// was answered.
+///
 /// A second is one of packet time, of 2^30 ns (1.07 s). The bytes of an event are an upper bound for its JSON, whatever
 /// the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::record::EventKind;
 use crate::{Observation, Scope};
 
 /// Maximum hosts whose events of a second are counted, from the time at which all hosts together have half of the limit of
-/// one: 4 MiB.
+/// one: 8 MiB.
 const MAX_RATED_HOSTS: usize = 1 << 16;
 
 /// What decides whether an event is within the limits.
@@ -22,6 +22,8 @@ pub struct Ticket {
     /// The host that the event describes.
     host: IpAddr,
     kind: usize,
+    /// Whether the peer answered before.
+    is_answered: bool,
     bytes: u64,
 }
 
@@ -32,6 +34,12 @@ impl Ticket {
             second: frame.second(),
             host: event.subject_addr().ip(),
             kind: EventKind::of(observation).number(),
+            is_answered: match observation {
+                Observation::Finding(found) => found.is_proven,
+                Observation::Match(found) => found.is_proven,
+                Observation::Conflict(found) => found.is_proven,
+                _ => event.is_answered,
+            },
             bytes: match event.text_bytes {
                 0 => frame.event_bytes(observation, observation.text_limit()),
                 bytes => bytes.into(),
@@ -40,23 +48,39 @@ impl Ticket {
     }
 }
 
-/// Counts events in a second of packet time.
+/// Counts events in a second of packet time: those whose peer answered, and the others, have limits of their own.
 #[derive(Debug)]
 pub(crate) struct Rates {
-    /// The limits of a kind.
-    kind_limit: Load,
-    /// Half of the limits of a host.
-    half_host_limit: Load,
+    answered: Counts,
+    unanswered: Counts,
+    /// The limits of unanswered events, once the capture shows both directions.
+    quarter: Limits,
+    /// Whether the capture shows both directions: an event was answered.
+    has_answers: bool,
     /// The second of the last event. Any other second, also an earlier one, resets the counts: one wrong time stamp must not
     /// make all later events share a second.
     second: u32,
+    suppressed: SuppressedEvents,
+    /// Matches of watch lists among them.
+    suppressed_matches: u64,
+}
+
+/// The limits of kinds and hosts.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    kind: Load,
+    /// Half of that of a host.
+    half_host: Load,
+}
+
+/// The events of a second, and their limits.
+#[derive(Debug)]
+struct Counts {
+    limits: Limits,
     kinds: [Load; EventKind::ALL.len()],
     all: Load,
     /// Loads since half of the limit of a host was reached by all hosts together.
     hosts: HashMap<IpAddr, Load, RandomState>,
-    suppressed: SuppressedEvents,
-    /// Matches of watch lists among them.
-    suppressed_matches: u64,
 }
 
 /// Events and their bytes.
@@ -67,9 +91,13 @@ struct Load {
 }
 
 impl Load {
-    /// A limit; none is the largest one.
-    fn limit(events: Option<u32>, bytes: Option<u64>) -> Self {
-        Self { events: events.unwrap_or(u32::MAX), bytes: bytes.unwrap_or(u64::MAX) }
+    /// A limit, of which events have so many quarters; none is the largest one.
+    fn limit(events: Option<u32>, bytes: Option<u64>, quarters: u32) -> Self {
+        let part = |limit: u64| limit.saturating_mul(quarters.into()).div_ceil(4);
+        Self {
+            events: events.map_or(u32::MAX, |limit| u32::try_from(part(limit.into())).unwrap_or(u32::MAX)),
+            bytes: bytes.map_or(u64::MAX, part),
+        }
     }
 
     /// Adds an event, unless that exceeds a limit.
@@ -84,20 +112,69 @@ impl Load {
     }
 }
 
+impl Limits {
+    /// So many quarters of the limits.
+    fn new(limits: &EventLimits, quarters: u32) -> Self {
+        let EventLimits { max_events_per_kind, max_bytes_per_kind, .. } = *limits;
+        let EventLimits { max_events_per_host, max_bytes_per_host, .. } = *limits;
+        let half = (max_events_per_host.map(|max| max / 2), max_bytes_per_host.map(|max| max / 2));
+        Self {
+            kind: Load::limit(max_events_per_kind, max_bytes_per_kind, quarters),
+            half_host: Load::limit(half.0, half.1, quarters),
+        }
+    }
+}
+
+/// The limit that an event exceeds.
+enum Excess {
+    Host,
+    Kind,
+}
+
+impl Counts {
+    fn new(limits: Limits) -> Self {
+        Self { limits, kinds: Default::default(), all: Load::default(), hosts: HashMap::default() }
+    }
+
+    fn clear(&mut self) {
+        self.kinds = Default::default();
+        self.all = Load::default();
+        self.hosts.clear();
+    }
+
+    /// Counts an event, unless it exceeds a limit.
+    #[inline]
+    fn add(&mut self, ticket: &Ticket) -> Result<(), Excess> {
+        // As long as all hosts together have less than half of the limit, each of them has.
+        if !self.all.admits(ticket.bytes, self.limits.half_host) && !self.host_admits(ticket) {
+            return Err(Excess::Host);
+        }
+        let kind = self.kinds.get_mut(ticket.kind);
+        if kind.is_some_and(|load| !load.admits(ticket.bytes, self.limits.kind)) {
+            return Err(Excess::Kind);
+        }
+        Ok(())
+    }
+
+    /// Counts an event of a host. Hosts beyond the size of the table only have the limits of their kind.
+    #[cold]
+    fn host_admits(&mut self, ticket: &Ticket) -> bool {
+        if self.hosts.len() >= MAX_RATED_HOSTS && !self.hosts.contains_key(&ticket.host) {
+            return true;
+        }
+        self.hosts.entry(ticket.host).or_default().admits(ticket.bytes, self.limits.half_host)
+    }
+}
+
 impl Rates {
     pub(crate) fn new(limits: EventLimits, scope: Scope) -> Self {
         let limits = if scope == Scope::P0f { EventLimits::NONE } else { limits };
-        let EventLimits { max_events_per_host, max_bytes_per_host, .. } = limits;
         Self {
-            kind_limit: Load::limit(limits.max_events_per_kind, limits.max_bytes_per_kind),
-            half_host_limit: Load::limit(
-                max_events_per_host.map(|max| max / 2),
-                max_bytes_per_host.map(|max| max / 2),
-            ),
+            answered: Counts::new(Limits::new(&limits, 3)),
+            unanswered: Counts::new(Limits::new(&limits, 4)),
+            quarter: Limits::new(&limits, 1),
+            has_answers: false,
             second: 0,
-            kinds: Default::default(),
-            all: Load::default(),
-            hosts: HashMap::default(),
             suppressed: SuppressedEvents::default(),
             suppressed_matches: 0,
         }
@@ -118,39 +195,37 @@ impl Rates {
     pub(crate) fn admits(&mut self, ticket: &Ticket) -> bool {
         if ticket.second != self.second {
             self.second = ticket.second;
-            self.kinds = Default::default();
-            self.all = Load::default();
-            self.hosts.clear();
+            self.answered.clear();
+            self.unanswered.clear();
         }
-        // As long as all hosts together have less than half of the limit, each of them has.
-        if !self.all.admits(ticket.bytes, self.half_host_limit) && !self.host_admits(ticket) {
-            self.suppressed.host = self.suppressed.host.saturating_add(1);
-            self.count_match(ticket);
-            return false;
+        let counts = if ticket.is_answered {
+            if !self.has_answers {
+                self.has_answers = true;
+                self.unanswered.limits = self.quarter;
+            }
+            &mut self.answered
+        } else {
+            &mut self.unanswered
+        };
+        match counts.add(ticket) {
+            Ok(()) => true,
+            Err(excess) => {
+                self.suppress(&excess, ticket);
+                false
+            }
         }
-        let kind = self.kinds.get_mut(ticket.kind);
-        if kind.is_some_and(|load| !load.admits(ticket.bytes, self.kind_limit)) {
-            self.suppressed.rate = self.suppressed.rate.saturating_add(1);
-            self.count_match(ticket);
-            return false;
-        }
-        true
     }
 
-    /// Counts an event that was not admitted, if it is a match.
+    /// Counts an event that was not admitted.
     #[cold]
-    fn count_match(&mut self, ticket: &Ticket) {
+    fn suppress(&mut self, excess: &Excess, ticket: &Ticket) {
+        let counter = match excess {
+            Excess::Host => &mut self.suppressed.host,
+            Excess::Kind => &mut self.suppressed.rate,
+        };
+        *counter = counter.saturating_add(1);
         if ticket.kind == EventKind::Match.number() {
             self.suppressed_matches = self.suppressed_matches.saturating_add(1);
         }
-    }
-
-    /// Counts an event of a host. Hosts beyond the size of the table only have the limits of their kind.
-    #[cold]
-    fn host_admits(&mut self, ticket: &Ticket) -> bool {
-        if self.hosts.len() >= MAX_RATED_HOSTS && !self.hosts.contains_key(&ticket.host) {
-            return true;
-        }
-        self.hosts.entry(ticket.host).or_default().admits(ticket.bytes, self.half_host_limit)
     }
 }

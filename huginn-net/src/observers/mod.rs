@@ -43,6 +43,7 @@ pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
 use self::open_connection::OpenConnection;
 pub use self::own::{Own, OwnFlow, WithOwn};
+use self::progress::Answered;
 pub(crate) use self::protocol_kinds::{Count, of_protocols, sum};
 pub use self::settings::Configure;
 pub use self::stages::WithoutHosts;
@@ -122,6 +123,7 @@ struct Checks<'a> {
     has_profiles: bool,
     has_baseline: bool,
     is_proven: bool,
+    answered: Answered,
     /// Number of events above the limits.
     suppressed: u64,
 }
@@ -300,6 +302,7 @@ impl Protocol for Observers {
             emit(Side::Client.into(), progress_update(step, by_tool, handshake.is_proven()));
         }
         let (is_proven, mut has_keys, mut suppressed) = (handshake.is_proven(), false, 0_u64);
+        let answered = Answered::new(*handshake, segment.tcp().is_some());
         let is_plain = !self.settings.profiles
             && self.baseline.is_none()
             && self.watcher.is_none()
@@ -310,12 +313,15 @@ impl Protocol for Observers {
                 complete(&mut output, is_proven, || number_of(&origin, segment));
                 has_keys |= has_ssh_keys(&output);
                 match allowance.admits(&limits, frame, &output) {
-                    Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
+                    Some(text_bytes) => {
+                        let is_answered = answered.is_so(origin.subject);
+                        emit(Origin { text_bytes, is_answered, ..origin }, output);
+                    }
                     None => suppressed = suppressed.saturating_add(1),
                 }
             })
         } else {
-            let checks = self.checks(allowance, has_updated, matches, is_proven);
+            let checks = self.checks(allowance, has_updated, matches, (is_proven, answered));
             let interest;
             (interest, has_keys, suppressed) = self.run_checked(segment, sender, protocols, checks, emit);
             interest
@@ -366,9 +372,10 @@ impl Protocol for Observers {
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
         let FlowState { mut protocols, mut allowance, mut has_updated, handshake, mut matches, .. } = flow;
         let is_proven = handshake.is_proven();
+        let answered = Answered::new(handshake, matches!(protocols.transport, TransportState::Tcp(_)));
         let mut connection = protocols.connection.take();
         let (mut watcher, known) = (self.watcher.take(), self.known.take());
-        let checks = self.checks(&mut allowance, &mut has_updated, &mut matches, is_proven);
+        let checks = self.checks(&mut allowance, &mut has_updated, &mut matches, (is_proven, answered));
         let mut checks = Checks { watcher: watcher.as_deref_mut(), known: known.as_deref(), ..checks };
         let mut admit = |mut event: Event<FlowOutput>, is_reserved: bool| {
             let frame = EventFrame::from_event(&event);
@@ -380,6 +387,7 @@ impl Protocol for Observers {
                 let is_match = matches!(kind, Route::Report(Observation::Match(_)));
                 let mut event = Event::new(ts, packet_number, flow.clone(), subject, kind);
                 event.conflict = conflict;
+                event.is_answered = answered.is_so(subject);
                 event.text_bytes = if is_match { text_bytes } else { 0 };
                 emit(event);
             });
@@ -460,7 +468,7 @@ impl Observers {
         allowance: &'a mut Allowance,
         has_updated: &'a mut [bool; 2],
         matches: &'a mut Option<Box<FlowMatches>>,
-        is_proven: bool,
+        (is_proven, answered): (bool, Answered),
     ) -> Checks<'a> {
         Checks {
             allowance,
@@ -472,6 +480,7 @@ impl Observers {
             has_profiles: self.settings.profiles,
             has_baseline: self.baseline.is_some(),
             is_proven,
+            answered,
             suppressed: 0,
         }
     }
@@ -494,12 +503,13 @@ impl Observers {
         let frame = (EventFrame::from_segment(segment), 0);
         let (own, other) = (segment.source(), segment.destination());
         let at = (segment.ts, sender.choose((own, other), (other, own)));
-        let mut has_keys = false;
+        let (mut has_keys, answered) = (false, checks.answered);
         let interest = self.run(segment, sender, flow, &mut |origin, mut output| {
             complete(&mut output, checks.is_proven, || number_of(&origin, segment));
             has_keys |= has_ssh_keys(&output);
             checks.pass(output, origin.subject, frame, at, &mut |subject, text_bytes, output| {
-                emit(Origin { subject, text_bytes, ..origin }, output);
+                let is_answered = answered.is_so(subject);
+                emit(Origin { subject, text_bytes, is_answered, ..origin }, output);
             });
         });
         let suppressed = checks.suppressed;

@@ -5,6 +5,7 @@ use std::mem;
 use huginn_net_core::{Event, Interest, NextSeq, Origin, Protocol, Route, Segment, Side, Timestamp};
 
 use super::open_connection::OpenConnection;
+use super::progress::Answered;
 use super::{FlowState, Observers, ProtocolCounters};
 use crate::Observation;
 use crate::event_limits::EventFrame;
@@ -238,8 +239,11 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
             let own_side = |side: Side| if *is_exchanged { side.peer() } else { side };
             let interest = own.on_segment(segment, own_side(sender), own_flow, &mut |origin, event| {
                 let frame = EventFrame::from_segment(segment);
+                let answered = Answered::new(built_in.handshake, segment.tcp().is_some());
                 if let Some((text_bytes, output)) = observers.own_output(event, frame, built_in) {
-                    emit(Origin { subject: own_side(origin.subject), text_bytes, ..origin }, output);
+                    let subject = own_side(origin.subject);
+                    let is_answered = answered.is_so(subject);
+                    emit(Origin { subject, text_bytes, is_answered, ..origin }, output);
                 }
             });
             if interest == Interest::Done {

@@ -30,6 +30,8 @@ enum Phase {
     Answered,
     /// The client went on, and neither side sent payload.
     Open,
+    /// The first segment was of a connection that is older than the capture, or lost its SYN: an answer is awaited.
+    Midstream,
     /// Nothing more is awaited.
     Done,
 }
@@ -49,6 +51,10 @@ impl Marks {
     const OVER: u8 = 8;
     /// The server sent a SYN+ACK.
     const ANSWERED: u8 = 16;
+    /// The first segment of a connection without SYN was that of the server.
+    const FIRST_OF_SERVER: u8 = 32;
+    /// Both sides sent segments of a connection without SYN.
+    const BOTH_SIDES: u8 = 64;
 
     fn has(self, mark: u8) -> bool {
         self.0 & mark != 0
@@ -69,19 +75,31 @@ impl HandshakeProgress {
         self.marks.has(Marks::PROVEN)
     }
 
+    /// Whether the peer answered: the client is [proven](Self::is_proven), or both sides sent segments of a connection whose SYN was not
+    /// captured. A host that knows nothing of a connection answers with RST, which does not count.
+    pub(super) fn is_answered(self) -> bool {
+        self.marks.0 & (Marks::PROVEN | Marks::BOTH_SIDES) != 0
+    }
+
+    /// The side that sent the first segment of a connection without SYN.
+    fn first_sender(self) -> Side {
+        if self.marks.has(Marks::FIRST_OF_SERVER) { Side::Server } else { Side::Client }
+    }
+
     /// Whether a segment without SYN, FIN and RST may bring the connection on.
     #[inline(always)]
     pub(super) fn awaits(self, sender: Side) -> bool {
         match self.phase {
             Phase::Done => false,
             Phase::Open => true,
+            Phase::Midstream => sender != self.first_sender(),
             Phase::New | Phase::Syn | Phase::Answered => sender == Side::Client,
         }
     }
 
     /// Whether something is awaited.
     pub(super) fn is_pending(self) -> bool {
-        self.phase != Phase::Done && !self.marks.has(Marks::DATA)
+        !matches!(self.phase, Phase::Done | Phase::Midstream) && !self.marks.has(Marks::DATA)
     }
 
     /// Takes a segment. Returns what it brings, if `is_followed`; otherwise only the proof is awaited.
@@ -168,7 +186,18 @@ impl HandshakeProgress {
                 (self.marks.set(Marks::DATA) && is_followed).then_some(Progress::Data)
             }
             (Phase::New, _) => {
-                self.phase = Phase::Done;
+                self.phase = Phase::Midstream;
+                if sender == Side::Server {
+                    self.marks.set(Marks::FIRST_OF_SERVER);
+                }
+                None
+            }
+            (Phase::Midstream, _) => {
+                let is_answer = flags.contains(TcpFlags::ACK) && !flags.contains(TcpFlags::RST);
+                if sender != self.first_sender() && is_answer && !flags.contains(TcpFlags::SYN) {
+                    self.marks.set(Marks::BOTH_SIDES);
+                    self.phase = Phase::Done;
+                }
                 None
             }
             _ => None,
@@ -194,6 +223,30 @@ impl HandshakeProgress {
     }
 }
 
+/// Whether the peer of a flow answered before its events.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answered {
+    /// Of TCP.
+    Tcp(bool),
+    /// Of UDP: a server answers a client, and nothing shows that the client received it.
+    Udp,
+}
+
+impl Answered {
+    pub(super) fn new(handshake: HandshakeProgress, is_tcp: bool) -> Self {
+        if is_tcp { Self::Tcp(handshake.is_answered()) } else { Self::Udp }
+    }
+
+    /// Whether it is so for events about a side.
+    #[inline]
+    pub(super) fn is_so(self, subject: Side) -> bool {
+        match self {
+            Self::Tcp(is_answered) => is_answered,
+            Self::Udp => subject == Side::Server,
+        }
+    }
+}
+
 // The state of a handshake takes no memory of its own.
 const _: () = assert!(size_of::<HandshakeProgress>() == 6 && align_of::<HandshakeProgress>() == 1);
 
@@ -205,9 +258,29 @@ mod tests {
     const ACK: TcpFlags = TcpFlags::ACK;
     const RST: TcpFlags = TcpFlags::RST;
 
+    #[test]
+    fn connection_without_syn_is_answered_once_both_sides_sent() {
+        let is_answered = |segments: &[(Side, TcpFlags, u32, &[u8])]| advanced(segments).1.is_answered();
+        let (of_client, of_server) = ((CLIENT, ACK, 500, &b"x"[..]), (SERVER, ACK, 100, &b""[..]));
+        let reset = (SERVER, ACK | TcpFlags::RST, 100, &b""[..]);
+        assert!(!is_answered(&[of_client, of_client]) && !is_answered(&[of_server, of_server]));
+        assert!(is_answered(&[of_client, of_server]) && is_answered(&[of_server, of_client]));
+        assert!(!is_answered(&[of_client, reset]) && is_answered(&[of_client, reset, of_server]));
+        let syn = (CLIENT, SYN, 0, &b""[..]);
+        assert!(!is_answered(&[syn, of_server]) && !is_answered(&[syn, of_server, of_client]));
+        let syn_ack = (SERVER, SYN | ACK, 101, &b""[..]);
+        assert!(!is_answered(&[syn, syn_ack]));
+    }
+
     /// What segments bring: sender, flags, acknowledgement number and payload; and whether the connection is proven. A SYN+ACK has the
     /// sequence number 499.
     fn progress(segments: &[(Side, TcpFlags, u32, &[u8])]) -> (Vec<Progress>, bool) {
+        let (steps, handshake) = advanced(segments);
+        (steps, handshake.is_proven())
+    }
+
+    /// What segments bring, and the state after them.
+    fn advanced(segments: &[(Side, TcpFlags, u32, &[u8])]) -> (Vec<Progress>, HandshakeProgress) {
         let mut handshake = HandshakeProgress::default();
         let steps = segments.iter().filter_map(|(sender, flags, ack, payload)| {
             let (flags, ack) = (*flags, *ack);
@@ -223,7 +296,7 @@ mod tests {
             };
             handshake.on_segment(&Segment::from_tcp(tcp, payload), *sender, true)
         });
-        (steps.collect(), handshake.is_proven())
+        (steps.collect(), handshake)
     }
 
     const CLIENT: Side = Side::Client;

@@ -41,6 +41,19 @@ impl Capture {
         self.0.push((ts, packet));
     }
 
+    /// A segment to the server with any source address, which its owner need not have sent.
+    fn forge(&mut self, source: [u8; 4], port: u16, flags: u8, payload: &[u8]) {
+        let len = 40 + payload.len() as u16;
+        let mut packet = vec![0x45, 0];
+        packet.extend(len.to_be_bytes());
+        packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+        packet.extend([source, [198, 51, 100, SERVER]].concat());
+        packet.extend(port.to_be_bytes());
+        packet.extend([0, 80, 0, 0, 3, 232, 0, 0, 0, 9, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+        packet.extend(payload);
+        self.push(packet);
+    }
+
     fn bytes(&self) -> usize {
         FILE_HEADER + self.0.iter().map(|(_, packet)| RECORD + packet.len()).sum::<usize>()
     }
@@ -369,6 +382,68 @@ fn events_of_host_and_kind_are_limited_each_second() {
     // A time stamp in the future does not make later events share a second.
     capture.0[0].0 += 3_600_000_000_000;
     assert_eq!(of_kind(&capture.analyze(observers(kind), 1).0, "tcp_syn").len(), 11);
+}
+
+/// The server names of the hellos that are reported.
+fn names_of(lines: &[String]) -> Vec<String> {
+    of_kind(lines, "tls_client").iter().map(|event| event["sni"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn forged_hellos_suppress_no_hello_of_an_answered_connection() {
+    let limits = EventLimits { max_events_per_kind: Some(40), ..EventLimits::default() };
+    let observers = || Observers::default().event_limits(limits);
+    let flood = |capture: &mut Capture, count: u16| {
+        (0..count).for_each(|n| {
+            capture.forge([10, 0, (n >> 8) as u8, n as u8], n + 1, 0x18, &client_hello(b"forged", b"", 0));
+        });
+    };
+    let connection = |capture: &mut Capture, port: u16, name: &[u8]| {
+        let mut connection = capture.connect(port, false, b"");
+        connection.send(CLIENT, &client_hello(name, b"", 0));
+    };
+    let mut capture = Capture::default();
+    connection(&mut capture, 1, b"first");
+    flood(&mut capture, 100);
+    connection(&mut capture, 2, b"second");
+    let (lines, suppressed) = capture.analyze(observers(), 1);
+    // A quarter of the limit.
+    let names = names_of(&lines);
+    assert_eq!(names.iter().filter(|name| *name == "forged").count(), 10);
+    assert_eq!((&*names[0], &*names[11], suppressed.rate), ("first", "second", 90));
+    assert_eq!(capture.analyze(observers(), 2), (lines, suppressed));
+
+    // The flood came before anything showed that both directions are captured.
+    let mut capture = Capture::default();
+    flood(&mut capture, 100);
+    connection(&mut capture, 2, b"second");
+    let names = names_of(&capture.analyze(observers(), 1).0);
+    assert_eq!((names.len(), names[40].as_str()), (41, "second"));
+}
+
+#[test]
+fn answered_hellos_suppress_others_of_their_kind_only() {
+    let limits = EventLimits { max_events_per_kind: Some(40), ..EventLimits::default() };
+    let mut capture = Capture::default();
+    for port in 1..=50 {
+        capture.connect(port, false, b"").send(CLIENT, &client_hello(b"answered", b"", 0));
+    }
+    capture.forge([10, 0, 0, 1], 1, 0x18, &client_hello(b"other", b"", 0));
+    let names = names_of(&capture.analyze(Observers::default().event_limits(limits), 1).0);
+    assert_eq!((names.len(), &*names[30]), (31, "other"));
+}
+
+/// Anybody can send SYNs in the name of a host.
+#[test]
+fn forged_syns_of_a_host_suppress_no_hello_of_it() {
+    let limits = EventLimits { max_events_per_host: Some(40), ..EventLimits::default() };
+    let mut capture = Capture::default();
+    capture.connect(1, false, b"").send(CLIENT, &client_hello(b"first", b"", 0));
+    (100..1000).for_each(|port| capture.forge([198, 51, 100, CLIENT], port, 0x02, b""));
+    capture.connect(2, false, b"").send(CLIENT, &client_hello(b"second", b"", 0));
+    let (lines, suppressed) = capture.analyze(Observers::default().event_limits(limits), 1);
+    assert_eq!(names_of(&lines), ["first", "second"]);
+    assert!(suppressed.host > 800, "{suppressed:?}");
 }
 
 #[test]
