@@ -464,6 +464,33 @@ fn accomplices_that_answer_hide_no_scan_of_a_network() {
     assert_eq!(with_accomplices(24, |n| address(0x5000_0000 + (n << 16), 8333)), [""; 0]);
 }
 
+/// Accomplices that accept first, as the servers of a client that loses its network.
+#[test]
+fn accomplices_that_accept_first_hide_no_scan_of_a_network() {
+    let texts = |port: u16, is_near: bool| {
+        let mut traffic = Traffic::default();
+        for n in 0..200 {
+            let at = u64::from(n) * 100;
+            let target = if is_near { server(n + 1, port) } else { address(0x5000_0000 + (n << 16), port) };
+            traffic.syn(at, client(1), target);
+            if n < 24 {
+                let accomplice = address(0x2d00_0000 + n, port);
+                traffic.syn(at + 10, client(1), accomplice);
+                traffic.answer(at + 20, client(1), accomplice);
+            }
+        }
+        traffic.syn(30_000, client(9), server(9, 80));
+        traffic.texts()
+    };
+    let found = texts(22, true);
+    assert!(
+        found.last().is_some_and(|last| last.starts_with("scan: sends SYNs to 224 hosts on port 22")),
+        "{found:?}"
+    );
+    assert_eq!(texts(443, true), [""; 0]);
+    assert_eq!(texts(22, false), [""; 0]);
+}
+
 #[test]
 fn ports_that_answer_hide_no_scan_of_a_host() {
     let mut traffic = Traffic::default();

@@ -258,7 +258,10 @@ impl Client {
             let is_bulk = is_percent(group.targets.len(), all, MIN_SCAN_PORTS_PERCENT);
             let is_scan = hosts.len() >= thresholds.hosts as usize
                 && is_bulk
-                && (segments != ScanSegments::Syn || group.tool.is_some() || !self.may_be_lost(&group))
+                && (segments != ScanSegments::Syn
+                    || group.tool.is_some()
+                    || are_near(&group.target, &group.targets, thresholds.hosts)
+                    || !self.may_be_lost(&group))
                 && (segments != ScanSegments::Syn || judges_busy_ports || !group.target.has_busy_port());
             is_scan.then_some(group)
         });
@@ -417,7 +420,7 @@ impl Group {
 }
 
 /// Whether at least `min` targets without data are ports of one host, or hosts of one network on ports that are not busy. Peers of a
-/// peer-to-peer program, of which as many are gone, are in many networks.
+/// peer-to-peer program, of which as many are gone, are in many networks, and so are the servers of a client that loses its network.
 fn are_near(target: &ScanTarget, targets: &[(SocketAddr, Target)], min: u32) -> bool {
     let unused = || targets.iter().filter(|(_, target)| !target.has_data).map(|(server, _)| server.ip());
     if matches!(target, ScanTarget::Host(_)) {
