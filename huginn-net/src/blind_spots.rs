@@ -48,7 +48,8 @@ impl BlindSpot {
         let counters = analyzer.counters();
         let mut by_protocols = analyzer.protocol().as_ref().counters();
         by_protocols.events_suppressed.add(&analyzer.shared_state().events_suppressed());
-        let engine = of_engine(&counters, &analyzer.shared_state().counters());
+        let hosts = analyzer.shared_state();
+        let engine = of_engine(&counters, &hosts.counters(), hosts.findings().baseline_left_out);
         let spots = engine.into_iter().chain(of_protocols(&by_protocols));
         let spots = spots.filter(|(_, count, _)| *count > 0);
         let spots = spots.map(|(name, count, meaning)| Self {
@@ -92,8 +93,8 @@ impl fmt::Display for ProtocolList<'_> {
     }
 }
 
-/// Name, number and meaning of the kinds that the engine counts, and of evicted hosts.
-fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
+/// Name, number and meaning of the kinds that the engine counts, of evicted hosts, and of baselines.
+fn of_engine(counters: &Counters, hosts: &HostCounters, baseline_left_out: u64) -> [Count; 26] {
     let Counters { decode, flows, .. } = counters;
     [
         ("unknown_link", decode.unknown_link, "frame(s) of an unknown link type"),
@@ -152,6 +153,11 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
             "hosts_evicted",
             sum(&[hosts.evicted, hosts.evicted_for_memory]),
             "host(s) evicted from a full table",
+        ),
+        (
+            "baseline_left_out",
+            baseline_left_out,
+            "value(s) that a full baseline had no room for: new ones may not be reported",
         ),
     ]
 }

@@ -87,7 +87,7 @@ pub struct FindingCounters {
     pub new_issuers: u64,
     /// TLS clients that the baseline lacks, of hosts that it has.
     pub new_clients_of_hosts: u64,
-    /// Values that were not compared with the baseline: it has as many of their type as it can.
+    /// Values that the baseline had no room for, or that gave theirs to others.
     pub baseline_left_out: u64,
     /// Clients and servers that were evicted before enough connections were seen.
     pub evicted: u64,

@@ -1,7 +1,8 @@
 //! What an analysis adds to a baseline, and reports.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net_core::{Event, IdleLimits, IdleMap, PacketClock, Side, Timestamp, TransportKind};
@@ -32,9 +33,16 @@ pub(crate) struct Learner {
     clock: PacketClock,
     /// Open handshakes with servers without a name, and whether the server is still to be compared.
     unnamed: IdleMap<(SocketAddr, SocketAddr, u64), bool>,
-    /// The values that the baseline lacked before the analysis.
+    /// The values that the baseline lacked before the analysis: as many as a baseline may have, also if that is full.
     pub(crate) learned: Baseline,
+    /// Those of them that came from connections without an answer alone, which anybody can forge: at most a quarter, once an answer shows
+    /// that the capture has both directions. They make room for others.
+    unanswered: [BTreeSet<Arc<str>>; TYPES],
+    has_answers: bool,
 }
+
+/// The part of a type that values from connections without an answer may take.
+const UNANSWERED_PART: usize = 4;
 
 impl Learner {
     pub(crate) fn new(baseline: Baseline) -> Self {
@@ -52,6 +60,8 @@ impl Learner {
                 max_buffered_bytes: usize::MAX,
             }),
             learned: Baseline::default(),
+            unanswered: Default::default(),
+            has_answers: false,
             baseline,
         }
     }
@@ -98,6 +108,9 @@ impl Learner {
     ) {
         self.baseline.add_time(event.ts);
         self.learned.add_time(event.ts);
+        if event.is_answered && !std::mem::replace(&mut self.has_answers, true) {
+            self.trim_unanswered();
+        }
         let server = unnamed.filter(|step| self.is_compared(event, *step));
         let server = server.map(|_| BaselineValue { kind: BaselineType::Server, value: Box::default() });
         // A server that is known by its certificate or name, or reported with its issuer, is not reported.
@@ -118,13 +131,8 @@ impl Learner {
                 }
                 _ => part.to_string(),
             };
-            match self.baseline.insert(kind, &value) {
-                Inserted::New(value) => _ = self.learned.insert(kind, &value),
-                Inserted::Known => continue,
-                Inserted::Full => {
-                    self.baseline.count_left_out(kind);
-                    continue;
-                }
+            if !self.learn(kind, &value, event.is_answered) {
+                continue;
             }
             let is_reported = match kind {
                 BaselineType::Client => self.known_hosts.contains(&event.flow.client.ip()),
@@ -134,6 +142,68 @@ impl Learner {
             if is_reported && let Some(event) = self.finding(event, kind, value) {
                 is_known_server |= kind == BaselineType::Issuer;
                 report(event);
+            }
+        }
+    }
+
+    /// Adds a value to the baseline and to what was learned. Returns whether it is new, and there was room.
+    fn learn(&mut self, kind: BaselineType, value: &str, is_answered: bool) -> bool {
+        if self.baseline.contains(kind, value) || self.learned.contains(kind, value) {
+            if is_answered && let Some(unanswered) = self.unanswered.get_mut(kind as usize) {
+                unanswered.remove(value);
+            }
+            return false;
+        }
+        if !self.make_room(kind, is_answered) {
+            self.baseline.count_left_out(kind);
+            return false;
+        }
+        let value = match self.baseline.insert(kind, value) {
+            Inserted::New(value) => value,
+            Inserted::Known | Inserted::Full => {
+                self.baseline.count_left_out(kind);
+                value.into()
+            }
+        };
+        self.learned.insert(kind, &value);
+        if !is_answered && let Some(unanswered) = self.unanswered.get_mut(kind as usize) {
+            unanswered.insert(value);
+        }
+        true
+    }
+
+    /// Whether there is room for a value; one from a connection with an answer replaces one from a connection without.
+    fn make_room(&mut self, kind: BaselineType, is_answered: bool) -> bool {
+        let is_full = |baseline: &Baseline| baseline.len_of(kind) >= kind.limit();
+        if is_answered {
+            if is_full(&self.learned) || is_full(&self.baseline) {
+                self.forget_unanswered(kind);
+            }
+            return !is_full(&self.learned);
+        }
+        let limit = if self.has_answers { kind.limit() / UNANSWERED_PART } else { kind.limit() };
+        let unanswered = self.unanswered.get(kind as usize).map_or(0, BTreeSet::len);
+        unanswered < limit && !is_full(&self.learned)
+    }
+
+    /// Removes a value from a connection without an answer, the first in the order of texts.
+    fn forget_unanswered(&mut self, kind: BaselineType) {
+        if let Some(value) = self.unanswered.get_mut(kind as usize).and_then(BTreeSet::pop_first) {
+            self.baseline.remove(kind, &value);
+            self.learned.remove(kind, &value);
+        }
+    }
+
+    /// Leaves a quarter of the values from connections without an answer.
+    fn trim_unanswered(&mut self) {
+        for kind in BaselineType::ALL {
+            while self
+                .unanswered
+                .get(kind as usize)
+                .is_some_and(|values| values.len() > kind.limit() / UNANSWERED_PART)
+            {
+                self.baseline.count_left_out(kind);
+                self.forget_unanswered(kind);
             }
         }
     }

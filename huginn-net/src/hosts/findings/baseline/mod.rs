@@ -196,12 +196,12 @@ impl Baseline {
         self.period.map(|(first, _)| first)
     }
 
-    /// Number of values that were neither compared nor added, because the limit of their type was reached.
+    /// Number of values that were not added, because the limit of their type was reached.
     pub fn left_out(&self) -> u64 {
         self.left_out.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Number of values of a type that were neither compared nor added.
+    /// Number of values of a type that were not added.
     pub fn left_out_of(&self, kind: BaselineType) -> u64 {
         self.left_out.get(kind as usize).copied().unwrap_or_default()
     }
@@ -215,6 +215,17 @@ impl Baseline {
 
     fn contains(&self, kind: BaselineType, value: &str) -> bool {
         self.values.get(kind as usize).is_some_and(|values| values.contains(value))
+    }
+
+    /// Number of values of a type.
+    fn len_of(&self, kind: BaselineType) -> usize {
+        self.values.get(kind as usize).map_or(0, BTreeSet::len)
+    }
+
+    fn remove(&mut self, kind: BaselineType, value: &str) {
+        if let Some(values) = self.values.get_mut(kind as usize) {
+            values.remove(value);
+        }
     }
 
     fn insert(&mut self, kind: BaselineType, value: &str) -> Inserted {

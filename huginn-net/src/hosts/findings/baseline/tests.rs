@@ -168,9 +168,57 @@ fn each_type_has_its_limit_and_its_counter() {
     let values = [(BaselineType::UserAgent, "full"), (BaselineType::Issuer, "CN=Corp")];
     findings(&mut learner, &[("192.0.2.9:443", &values)]);
     assert_eq!(learner.baseline.left_out_of(BaselineType::UserAgent), 4);
-    assert_eq!(learner.learned.len(), 1);
+    assert_eq!(learner.learned.len(), 2, "a run has room of its own");
     baseline.join(&parsed(&[(BaselineType::UserAgent, "y"), (BaselineType::Issuer, "CN=Corp")]));
     assert_eq!((baseline.left_out(), baseline.contains(BaselineType::Issuer, "CN=Corp")), (4, true));
+}
+
+/// Adds a stable JA4 that is not one, from a connection with or without an answer. Returns whether it is reported.
+fn reports_hello(learner: &mut Learner, number: usize, is_answered: bool) -> bool {
+    let (client, server) = ("192.0.2.1:50000".parse().unwrap(), "192.0.2.9:443".parse().unwrap());
+    let flow = FlowId::new(client, server, TransportKind::Tcp, None);
+    let mut event = Event::new(Timestamp::new(1, 0, 6), 1, flow, Side::Client, ());
+    event.is_answered = is_answered;
+    let value = BaselineValue { kind: BaselineType::Ja4Stable, value: format!("{number:08}").into() };
+    let mut count = 0;
+    let observed = Observed { values: vec![value], unnamed: None };
+    learner.on_values(&event, &observed, &mut |_: Event<Observation>| count += 1);
+    count > 0
+}
+
+#[test]
+fn flood_without_answers_leaves_room_for_others() {
+    let limit = BaselineType::Ja4Stable.limit();
+    let mut learner = Learner::new(parsed(&[]));
+    assert!(reports_hello(&mut learner, 0, true));
+    let reported = (1..limit + 5000).filter(|number| reports_hello(&mut learner, *number, false)).count();
+    assert_eq!(reported, limit / 4);
+    assert!(reports_hello(&mut learner, limit * 2, true));
+    assert!(!reports_hello(&mut learner, limit * 2, true), "each is reported once");
+
+    // Nothing was answered before, as with one direction.
+    let mut learner = Learner::new(parsed(&[]));
+    let reported = (1..limit + 5000).filter(|number| reports_hello(&mut learner, *number, false)).count();
+    assert_eq!((reported, learner.learned.len()), (limit, limit));
+    assert!(reports_hello(&mut learner, limit * 2, true));
+    assert_eq!(learner.learned.len(), limit / 4 + 1);
+    let answered = (limit * 3..limit * 5).filter(|number| reports_hello(&mut learner, *number, true)).count();
+    assert_eq!((answered, learner.learned.len()), (limit - 1, limit));
+}
+
+#[test]
+fn full_file_hides_no_new_value() {
+    let limit = BaselineType::Ja4Stable.limit();
+    let mut full = parsed(&[]);
+    (0..limit).for_each(|number| _ = full.insert(BaselineType::Ja4Stable, &format!("{number:08}")));
+    let mut learner = Learner::new(full);
+    assert!(!reports_hello(&mut learner, 7, false));
+    for is_answered in [false, true] {
+        let number = limit + usize::from(is_answered);
+        assert!(reports_hello(&mut learner, number, is_answered));
+        assert!(!reports_hello(&mut learner, number, is_answered));
+    }
+    assert_eq!((learner.baseline.left_out(), learner.baseline.len()), (2, limit));
 }
 
 #[test]
