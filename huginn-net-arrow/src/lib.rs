@@ -16,6 +16,8 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The crate has no features.
 
 mod batch;
 mod batches;

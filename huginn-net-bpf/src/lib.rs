@@ -13,6 +13,8 @@
 //!     Err(error) => panic!("{error}"),
 //! }
 //! ```
+//!
+//! The crate has no features.
 mod libpcap;
 
 use std::fmt;

@@ -1,4 +1,23 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a path or any reader; and a writer of pcapng.
+//!
+//! A [`CaptureReader`] is a [`Source`](huginn_net_core::Source) for any analyzer, and reads frames without one:
+//!
+//! ```
+//! use huginn_net_capture::CaptureReader;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+//! let mut capture = CaptureReader::open(path)?;
+//! let (mut frames, mut bytes) = (0, 0);
+//! while let Some(frame) = capture.read_frame()? {
+//!     frames += 1;
+//!     bytes += frame.data.len();
+//! }
+//! println!("{frames} frames, {bytes} bytes");
+//! # assert!(frames > 0 && bytes > 0);
+//! # Ok::<(), huginn_net_capture::CaptureError>(())
+//! ```
+//!
+//! The crate has no features.
 
 mod byte_order;
 mod compression;

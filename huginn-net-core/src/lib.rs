@@ -59,7 +59,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `bpf` | `Bpf`: filter expressions of pcap-filter(7), run by the libpcap of the system |
-//! | `serde` | `Serialize` for counters and [`TunnelLayer`]; `Deserialize` for [`Timestamp`] and [`TunnelLayer`] |
+//! | `serde` | `Serialize` for counters, [`FlowId`], [`Example`], [`Timestamp`], [`TransportKind`], [`TunnelLayer`] and [`TunnelPath`]; `Deserialize` for [`Timestamp`] and [`TunnelLayer`] |
+//! | `stream` | [`Run`] as a `Stream` of events, for any executor |
 //!
 //! None is on by default.
 

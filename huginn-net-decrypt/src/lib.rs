@@ -35,6 +35,8 @@
 //! assert!(requests.0.starts_with(b"GET /new-tls1_3 HTTP/1.1\r\nHost: www.example.test\r\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The crate has no features.
 
 mod limits;
 mod quic;

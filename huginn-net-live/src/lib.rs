@@ -34,6 +34,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A directory of captures needs none:
+//!
+//! ```
+//! use huginn_net::HuginnNet;
+//! use huginn_net_live::{LiveOptions, LiveSource};
+//!
+//! # let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+//! # let directory = std::env::temp_dir().join(format!("huginn-net-live-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory)?;
+//! # std::fs::copy(captures, directory.join("now.pcap"))?;
+//! let source = LiveSource::open(&[format!("file:{}", directory.display())], &LiveOptions::default())?;
+//! let mut run = HuginnNet::builder().build().spawn(source);
+//! let event = run.next().expect("a capture with events");
+//! println!("{} {}", event.ts, event.subject_addr());
+//! run.stop();
+//! let (_, counters) = run.finish();
+//! assert!(counters?.events > 0);
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Features
 //! | feature | adds |
 //! |---|---|

@@ -8,6 +8,23 @@
 //!   request needs it. It judges each request of the connection.
 //! - [`SniRoutes`] chooses an upstream by server name.
 //!
+//! ```
+//! use huginn_net_consistency::ClientBytes;
+//! use huginn_net_proxy::{Fingerprinter, Progress, Recording};
+//!
+//! // Sent by curl 7.88.1 with OpenSSL 3.0, in pieces as a socket may have them.
+//! let sent = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
+//! let mut recording = Recording::tls();
+//! for piece in sent.chunks(100) {
+//!     if let Progress::Done(_) = recording.push(piece) {
+//!         break;
+//!     }
+//! }
+//! let client = ClientBytes { tls: recording.complete(), ..ClientBytes::default() };
+//! let fingerprint = Fingerprinter::default().fingerprint(&client);
+//! assert_eq!(fingerprint.tls.expect("a ClientHello").ja4.to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
+//! ```
+//!
 //! `docs/proxy.md` shows a complete proxy, the headers, and what is measured.
 //!
 //! # Features

@@ -40,7 +40,7 @@ impl<'a> Identification<'a> {
     /// before it.
     ///
     /// The line end counts as consumed. Returns `None` if the line end is missing. Each call reads from the first byte, at most
-    /// [`MAX_BYTES_BEFORE_IDENTIFICATION`]; [`SshReader`](crate::SshReader) reads each byte once.
+    /// [`MAX_BYTES_BEFORE_IDENTIFICATION`]. [`SshReader`](crate::SshReader) takes bytes piece by piece, and reads each once.
     ///
     /// # Errors
     /// [`SshError::NotText`], [`SshError::LineTooLong`], [`SshError::TooManyLines`] or [`SshError::TooManyBytes`] if no

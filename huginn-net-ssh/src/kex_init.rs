@@ -56,7 +56,8 @@ impl<'a> KexInit<'a> {
     /// Parses the binary packets after an identification string, up to the SSH_MSG_KEXINIT.
     ///
     /// The packet of the message counts as consumed, and so do packets before it, such as SSH_MSG_IGNORE and SSH_MSG_DEBUG.
-    /// Returns `None` if bytes are missing. Each call looks at the length of each packet again, and parses only complete ones.
+    /// Returns `None` if bytes are missing. Each call looks at the length of each packet again, and parses only complete ones:
+    /// [`SshReader`](crate::SshReader) takes bytes piece by piece, and reads each once.
     ///
     /// # Errors
     /// An [`SshError`] if a packet or the message is invalid, if the sender disconnects first, or if

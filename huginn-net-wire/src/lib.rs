@@ -14,6 +14,23 @@
 //!
 //! `huginn-net-core` re-exports all but the last two.
 //!
+//! ```
+//! use huginn_net_wire::{Cursor, Reassembler, Truncated};
+//!
+//! /// The port and the length of a header.
+//! fn header(bytes: &[u8]) -> Result<(u16, u8), Truncated> {
+//!     let mut cursor = Cursor::new(bytes);
+//!     Ok((cursor.u16_be()?, cursor.u8()?))
+//! }
+//!
+//! // Two segments of a stream, the second one first.
+//! let (mut stream, mut bytes) = (Reassembler::new(), Vec::new());
+//! for (offset, segment) in [(2, &[7][..]), (0, &[1, 187])] {
+//!     assert!(stream.push(offset, segment, 1000, &mut |chunk| bytes.extend_from_slice(chunk)));
+//! }
+//! assert_eq!(header(&bytes), Ok((443, 7)));
+//! ```
+//!
 //! # Features
 //! | feature | adds |
 //! |---|---|

@@ -1,6 +1,14 @@
 //! Passive OS, HTTP, TLS and SSH fingerprinting.
 //!
-//! [`HuginnNet`] analyses capture files, interfaces, or frames that the caller supplies. It identifies:
+//! | you have | use | crate |
+//! |---|---|---|
+//! | bytes: a ClientHello, a request head, one IP packet | parsers from bytes: [`tls::ClientHello::from_records`], [`http::Request::parse`], [`ssh::SshReader`], [`tcp::TcpSignature::from_ip_packet`] | `huginn-net-tls`, `-http`, `-ssh`, `-tcp` |
+//! | frames that your program captures itself | [`push`](core::Analyzer::push), or a [channel](core::frame_channel) for several workers | `huginn-net` |
+//! | a capture file, a reader, an interface | [`analyze`](core::Analyzer::analyze), or [`spawn`](core::Analyzer::spawn) to go on with other work | `huginn-net`, `huginn-net-live` |
+//! | live traffic, with several workers | `LiveSource::open_queues` and [`analyze_queues`](core::Analyzer::analyze_queues) | `huginn-net`, `huginn-net-live` |
+//! | connections that your program ends | `Recorder`, `Fingerprinter`, or a layer for axum | `huginn-net-proxy` |
+//!
+//! `docs/library.md` explains each. [`HuginnNet`] analyses capture files, interfaces, or frames that the caller supplies. It identifies:
 //!
 //! - operating systems, link types and distances, with the semantics of p0f v3,
 //! - browsers and servers by HTTP/1 and HTTP/2,
@@ -27,6 +35,14 @@
 //! [`HuginnNet::spawn`](core::Analyzer::spawn) analyses a source in a thread of its own, and returns a [`Run`] with its events and counters.
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
+//!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `capture` | yes | [`CaptureReader`]: capture files, with their formats and compressions |
+//! | `decrypt` | yes | `Configure::secrets`: HTTP inside TLS and QUIC, with logged secrets |
+//! | `bpf` | no | filter expressions of pcap-filter(7), run by the libpcap of the system, which is loaded at run time |
+//! | `stream` | no | [`Run`] as a `Stream` of events, for tokio and any other executor |
 
 mod addresses;
 pub mod alert;

@@ -1,4 +1,4 @@
-//! The files of modules in all crates, and the paths that pages for contributors name.
+//! The files of modules in all crates, their front pages, and the paths that pages for contributors name.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -79,4 +79,61 @@ fn paths_of_contributor_pages_exist() {
     }
     assert!(missing.is_empty(), "{missing:?}");
     assert!(from_root > 100 && by_name > 50, "{from_root} paths, {by_name} names");
+}
+
+/// The front page of a crate: the documentation at the start of its lib.rs.
+fn front_page(source: &str) -> Vec<&str> {
+    source.lines().filter_map(|line| line.strip_prefix("//!")).map(str::trim).collect()
+}
+
+/// The features of a manifest without `default`.
+fn features(manifest: &str) -> Vec<&str> {
+    let after = manifest.split("\n[features]\n").nth(1).unwrap_or_default();
+    let lines = after.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" = "));
+    names.map(|(name, _)| name).filter(|name| *name != "default").collect()
+}
+
+/// The first cells of the first table of a page, below its head.
+fn first_column<'a>(page: impl Iterator<Item = &'a str>, head: &str) -> Vec<&'a str> {
+    let table = page.skip_while(|line| !line.starts_with(head)).take_while(|line| line.starts_with('|'));
+    table.skip(2).filter_map(|line| line.split('|').nth(1)).map(str::trim).collect()
+}
+
+#[test]
+fn front_page_lists_features_and_has_an_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut crates, mut named) = (0, 0);
+    for entry in fs::read_dir(&root).unwrap() {
+        let folder = entry.unwrap().path();
+        let Ok(source) = fs::read_to_string(folder.join("src/lib.rs")) else { continue };
+        if !folder.file_name().unwrap().to_str().unwrap().starts_with("huginn-net") {
+            continue;
+        }
+        crates += 1;
+        let page = front_page(&source);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let expected = features(&manifest);
+        let listed = first_column(page.iter().copied(), "| feature |");
+        let listed: BTreeSet<_> = listed.iter().map(|name| name.trim_matches('`')).collect();
+        assert_eq!(listed, expected.iter().copied().collect(), "{}", folder.display());
+        let says_none = page.contains(&"The crate has no features.");
+        assert_eq!(says_none, expected.is_empty(), "{}", folder.display());
+        assert!(page.contains(&"```"), "an example that runs: {}", folder.display());
+        named += expected.len();
+    }
+    assert!(crates >= 16 && named > 30, "{crates} crates, {named} features");
+}
+
+#[test]
+fn front_page_of_facade_begins_with_the_table_of_the_library_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let source = fs::read_to_string(root.join("huginn-net/src/lib.rs")).unwrap();
+    let guide = fs::read_to_string(root.join("docs/library.md")).unwrap();
+    let expected = first_column(guide.lines(), "| you have |");
+    assert!(expected.len() >= 5, "{expected:?}");
+    let page = front_page(&source);
+    let start = page.iter().position(|line| line.starts_with('|'));
+    assert_eq!(start.map(|line| page[line]), Some("| you have | use | crate |"));
+    assert_eq!(first_column(page.into_iter(), "| you have |"), expected);
 }

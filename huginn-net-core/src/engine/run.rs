@@ -172,10 +172,12 @@ impl<P: Protocol, E> Run<P, E> {
         self.snapshots.counters()
     }
 
-    /// [Queries](SnapshotHandle::query) the analysis, also while events are unread: each query then may make them more, by those of a block.
+    /// Calls `read` in the thread of the analysis, between two blocks of frames, and [waits](SnapshotHandle::query) for its result.
     ///
-    /// Returns `None`, at once, if the answer would make more than 32,768 events unread: read events first. Returns `None` once the analysis
-    /// has ended: [`finish`](Self::finish) returns its analyzer.
+    /// Events may be unread meanwhile: the analysis goes on to the end of its block, and adds the events of that block to them.
+    ///
+    /// Returns `None` at once, without a call of `read`, if more than 32,768 events would be unread: read some and ask again. Returns `None`
+    /// once the analysis has ended: [`finish`](Self::finish) returns its analyzer.
     pub fn query<R: Send + 'static>(
         &self,
         read: impl FnOnce(&Snapshot<'_, P>) -> R + Send + 'static,

@@ -11,7 +11,7 @@ use crate::{Timestamp, TunnelPath};
 pub struct Segment<'a> {
     /// Capture time of the frame that completed it.
     pub ts: Timestamp,
-    /// Number of that frame among those of the capture that the decoder saw, from 1; 0 without a capture.
+    /// Number of that frame, as [`Event::packet_number`](crate::Event::packet_number) counts; 0 without a capture.
     pub packet_number: u64,
     /// The innermost IP header.
     pub ip: IpHeader,

@@ -11,7 +11,9 @@ use crate::{Segment, Side, Tally};
 /// sides in order, and drops it once it reads neither side.
 ///
 /// ```
-/// use huginn_net_core::{Analyzer, Probe, Side, StreamData, StreamObserver, StreamParser, StreamStart};
+/// use huginn_net_core::{
+///     Analyzer, Event, Frame, LinkType, Probe, Side, StreamData, StreamObserver, StreamParser, StreamStart, Timestamp,
+/// };
 ///
 /// /// Reports the identification line of an SSH client.
 /// #[derive(Default)]
@@ -60,15 +62,27 @@ use crate::{Segment, Side, Tally};
 /// }
 ///
 /// type HuginnNetSsh = Analyzer<StreamObserver<SshBanner>>;
-/// let analyzer = HuginnNetSsh::builder().build();
-/// # let _ = analyzer;
+///
+/// // An IPv4 packet of a connection to port 22: a banner, and the start of the message after it.
+/// let mut packet = vec![
+///     0x45, 0, 0, 61, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, //
+///     0x9c, 0x40, 0, 22, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 0x18, 4, 0, 0, 0, 0, 0,
+/// ];
+/// packet.extend_from_slice(b"SSH-2.0-example\r\n\0\0\x02\x44");
+/// let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType::RAW, data: &packet, wire_len: 61 };
+/// let mut events: Vec<Event<String>> = Vec::new();
+/// let mut analyzer = HuginnNetSsh::builder().build();
+/// let _ = analyzer.push(&frame, &mut events);
+/// analyzer.finish(&mut events);
+/// assert_eq!(events[0].kind, "SSH-2.0-example");
 /// ```
 pub trait StreamParser: Sized + Send {
     /// An event of the parser.
     type Event: Send;
     /// Counters of the parser, summed over all connections.
     type Counters: Copy + Default + fmt::Debug + PartialEq + Send + Sync + Tally;
-    /// Settings of the parser, the same for all connections of an analysis; `()` without any.
+    /// Settings of the parser, the same for all connections of an analysis; `()` without any. Each connection has a clone of them, so an
+    /// [`Arc`](std::sync::Arc) should hold what is large. [`StreamObserver::with_settings`](super::StreamObserver::with_settings) sets them.
     type Settings: Clone + Default + fmt::Debug + PartialEq + Send;
 
     /// Judges the first payload bytes of a connection, sent by `sender`.

@@ -14,7 +14,8 @@ use crate::{HttpError, HttpVersion, Request, Response, p0f};
 impl Request {
     /// Parses the head of an HTTP/1 request at the start of these bytes. `None` if the end of the head is missing.
     ///
-    /// Each call reads from the first byte. For bytes that arrive piece by piece, use [`HeadReader`], which reads each once.
+    /// Each call reads from the first byte, so a loop that calls it after every read takes quadratic time. [`HeadReader`] takes bytes piece
+    /// by piece, and reads each once.
     ///
     /// ```
     /// use huginn_net_http::Request;

@@ -141,7 +141,8 @@ impl Akamai {
     /// Computes the fingerprint from the first bytes of a client. `None` if the field block of the first request is
     /// incomplete. The frames up to the end of that block are consumed.
     ///
-    /// Each call reads from the first byte. For bytes that arrive piece by piece, use [`AkamaiReader`], which reads each once.
+    /// Each call reads from the first byte, so a loop that calls it after every read takes quadratic time. [`AkamaiReader`] takes bytes piece
+    /// by piece, and reads each once.
     ///
     /// # Errors
     /// [`Http2Error`] if the bytes are not HTTP/2.

@@ -278,8 +278,8 @@ impl<'a> ClientHello<'a> {
     /// Parses the ClientHello at the start of a TLS stream: one or more records, of which the first may be an SSL 2.0
     /// record. The bytes up to the end of the message are consumed.
     ///
-    /// `None` if more bytes are needed. Each call reads from the first byte, and copies a message in several records. For bytes
-    /// that arrive piece by piece, use [`HelloReader::client`], which reads each once.
+    /// `None` if more bytes are needed. Each call reads from the first byte, and copies a message in several records, so a loop that
+    /// calls it after every read takes quadratic time. [`HelloReader::client`] takes bytes piece by piece, and reads each once.
     ///
     /// ```
     /// use huginn_net_tls::ClientHello;
@@ -321,8 +321,8 @@ impl<'a> ServerHello<'a> {
     /// Parses the ServerHello at the start of the stream of a server: one or more records. The bytes up to the end of the
     /// message are consumed, and messages after it are ignored.
     ///
-    /// `None` if more bytes are needed. Each call reads from the first byte, and copies a message in several records. For bytes
-    /// that arrive piece by piece, use [`HelloReader::server`], which reads each once.
+    /// `None` if more bytes are needed. Each call reads from the first byte, and copies a message in several records, so a loop that
+    /// calls it after every read takes quadratic time. [`HelloReader::server`] takes bytes piece by piece, and reads each once.
     ///
     /// ```
     /// use huginn_net_tls::{ServerHello, Version};

@@ -75,10 +75,11 @@ pub enum Observation {
     TlsClient(Box<TlsClientObservation>),
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServerObservation),
-    /// The end of a TLS handshake over TCP, or of DTLS; only with [`Configure::handshakes`](crate::Configure::handshakes).
+    /// The end of a handshake of TLS over TCP, or of DTLS; of QUIC if it is decrypted, or if a side closes the connection before the
+    /// ServerHello. Only with [`Configure::handshakes`](crate::Configure::handshakes).
     TlsHandshake(Box<TlsHandshakeObservation>),
-    /// The certificates of a side of a handshake over TCP up to TLS 1.2, or of DTLS up to 1.2; only with
-    /// [`Configure::handshakes`](crate::Configure::handshakes).
+    /// The certificates of a side of a handshake over TCP up to TLS 1.2, or of DTLS up to 1.2; of TLS 1.3, over TCP and in QUIC, if
+    /// they are decrypted. Only with [`Configure::handshakes`](crate::Configure::handshakes).
     TlsCertificates(Box<TlsCertificatesObservation>),
     /// The uptime of a host, from its TCP timestamps.
     Uptime(UptimeObservation),

@@ -118,8 +118,9 @@ pub trait Configure: Sized {
         self.set(|own| own.tls = run)
     }
 
-    /// Follows TLS handshakes over TCP, and of DTLS, to their end, or not (default), and reports
-    /// [`TlsHandshake`](huginn_net_tls::TlsHandshake)s. It takes more time and memory: connections are read for longer.
+    /// Follows TLS handshakes to their end, or not (default), and reports
+    /// [`TlsHandshake`](crate::Observation::TlsHandshake)s and [`TlsCertificates`](crate::Observation::TlsCertificates): over TCP and of DTLS; of QUIC if
+    /// they are decrypted, and those that a side closes before the ServerHello. It takes more time and memory: connections are read for longer.
     #[must_use]
     fn handshakes(self, follow: bool) -> Self {
         self.set(|own| {
