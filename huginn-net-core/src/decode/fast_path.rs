@@ -167,7 +167,7 @@ mod tests {
             let frame = Frame { ts: Timestamp::new(1, 2, 6), link: LinkType::ETHERNET, data: &packet, wire_len };
             let describe = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::from_segment(segment).0);
             let (mut slow, mut segments) = (decoder(), Vec::new());
-            slow.advance(&frame);
+            slow.advance(&frame, 1);
             slow.decode_slow(&frame, &mut |segment| segments.push(describe(segment)));
             let partitions = FlowPartitions::new(&FlowLimits::default(), seed);
             match plain_tcp_ends(&frame).map(|ends| partitions.index_of(ends)) {

@@ -132,7 +132,7 @@ impl Decoder {
     /// header is valid, and, if reserved bits are set in it, what follows fits; otherwise it is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        self.advance(frame);
+        self.advance(frame, 1);
         self.decode_current(frame, each);
     }
 
@@ -174,10 +174,17 @@ impl Decoder {
         self.records_before = self.record;
     }
 
-    /// Counts the record of the next frame, and the records before it that are not packets.
+    /// Starts one of several captures that are decoded at once: its first frame has the number `index + 1`, and each frame the number of
+    /// the one before it plus `count`, so that no two captures have the same number.
+    pub(crate) fn start_capture_of_several(&mut self, index: u64, count: u64) {
+        let before_first = count.saturating_sub(index).saturating_sub(1);
+        self.records_before = self.record.wrapping_add(before_first);
+    }
+
+    /// Counts the record of the next frame, and the records before it that are not packets, each as `step`.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, frame: &Frame<'_>) {
-        self.record = record_after(self.record, frame.ts);
+    pub(crate) fn advance(&mut self, frame: &Frame<'_>, step: u64) {
+        self.record = self.record.wrapping_add(records_of(frame.ts).wrapping_mul(step));
     }
 
     /// Returns the number of the current record since the decoder was created.
@@ -521,7 +528,13 @@ pub(crate) enum FrameFlow {
 /// Returns the number of a frame's record after the record before it. Records that are not packets count.
 #[inline(always)]
 pub(crate) fn record_after(record: u64, ts: Timestamp) -> u64 {
-    record.wrapping_add(ts.other_records().into()).wrapping_add(1)
+    record.wrapping_add(records_of(ts))
+}
+
+/// Returns the number of records that a frame counts for: its own, and those before it that are not packets.
+#[inline(always)]
+fn records_of(ts: Timestamp) -> u64 {
+    u64::from(ts.other_records()).wrapping_add(1)
 }
 
 /// State of decoding one frame.

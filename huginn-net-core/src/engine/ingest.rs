@@ -94,11 +94,13 @@ impl Ingest {
         self.clock.start_capture();
     }
 
-    /// Decodes a frame and passes its time and its segments to `handler`. Breaks when the handler does.
+    /// Decodes a frame and passes its time and its segments to `handler`. Breaks when the handler does. `step` is the number of sources
+    /// that count packets beside each other.
     #[inline(always)]
     pub(super) fn on_frame(
         &mut self,
         frame: &Frame<'_>,
+        step: u64,
         handler: &mut (impl SegmentHandler + TimeHandler),
     ) -> ControlFlow<()> {
         #[cfg(feature = "bpf")]
@@ -108,7 +110,7 @@ impl Ingest {
             self.decoding.count_filtered((1, frame.data.len() as u64));
             return ControlFlow::Continue(());
         }
-        self.decoding.decoder.advance(frame);
+        self.decoding.decoder.advance(frame, step);
         let now = self.clock.tick(frame.ts);
         handler.on_time(now)?;
         self.decoding.on_frame(frame, now, handler)

@@ -72,7 +72,8 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     let outcome = std::thread::scope(|scope| {
         let (mut threads, mut lanes) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let ingests = std::iter::once(&mut *ingest).chain(&mut others);
-        for (source, ingest) in sources.into_iter().zip(ingests) {
+        for (index, (source, ingest)) in (0..).zip(sources.into_iter().zip(ingests)) {
+            ingest.decoding.decoder.start_capture_of_several(index, count as u64);
             let (channel, lane) = output_channel();
             lanes.push(lane);
             let (share, stop) = (flows.for_queue(count), &stop);
@@ -81,6 +82,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
                 let path = QueuePath { flows: share.into_table(), events };
                 QueueWorker {
                     ingest,
+                    step: count as u64,
                     path,
                     stop,
                     cancel,
@@ -127,6 +129,8 @@ impl Drop for StopOnDrop<'_> {
 /// Reads one source and analyses its frames.
 struct QueueWorker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     ingest: &'a mut Ingest,
+    /// The number of sources: that of each packet is the one before it in its source, plus this.
+    step: u64,
     path: QueuePath<'a, P, R>,
     /// Set when the analysis shall end.
     stop: &'a AtomicBool,
@@ -159,7 +163,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
                 NextFrame::Frame(frame) => {
                     self.path.events.frame_time = frame.ts.as_nanos();
                     // The path of a worker never breaks.
-                    let _ = self.ingest.on_frame(&frame, &mut self.path);
+                    let _ = self.ingest.on_frame(&frame, self.step, &mut self.path);
                     self.on_frame_end(source)
                 }
                 NextFrame::Idle => self.on_idle(source),

@@ -106,7 +106,7 @@ where
             }
             match source.next_frame()? {
                 NextFrame::Frame(frame) => {
-                    if ingest.on_frame(&frame, path).is_break() {
+                    if ingest.on_frame(&frame, 1, path).is_break() {
                         return Ok(Outcome::Stopped);
                     }
                 }

@@ -13,6 +13,10 @@ pub struct Event<K> {
     pub ts: Timestamp,
     /// Number of that packet in its source, as Wireshark counts: from 1 in each source, and records of a capture file that are not
     /// packets count, too. Packets that a filter expression removes do not count. 0 without a packet.
+    ///
+    /// It is unique within an analysis. Sources that are [analysed at once](crate::Analyzer::analyze_queues) take turns: packet `n` (from 1) of
+    /// source `i` (from 0) of `k` sources has the number `(n - 1) * k + i + 1`. A source with several interfaces or files counts the
+    /// packets of all of them. Analyses of several sources one after the other each count from 1: keep the source beside the event.
     pub packet_number: u64,
     /// The flow of that packet.
     pub flow: FlowId,

@@ -74,7 +74,7 @@ impl<P: Protocol> Analyzer<P> {
             flows.set_hash_seed(seeds.live);
         }
         let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToSink(sink) };
-        ingest.on_frame(frame, &mut SequentialPath { flows, reporter })
+        ingest.on_frame(frame, 1, &mut SequentialPath { flows, reporter })
     }
 
     /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. The sink gets the
@@ -159,8 +159,8 @@ impl<P: Protocol> Analyzer<P> {
     ///
     /// A single source is [analysed](Self::analyze) by the [workers](Builder::workers) of the analyzer.
     ///
-    /// No frame crosses threads. Each worker has an equal part of the [flow limits](Builder::flow_limits), and its own packet time and
-    /// packet numbers. The sink gets the events of all workers in the order of capture times: events wait until idle sources
+    /// No frame crosses threads. Each worker has an equal part of the [flow limits](Builder::flow_limits), and its own packet time. Packet
+    /// numbers are [unique](Event::packet_number) among all sources. The sink gets the events of all workers in the order of capture times: events wait until idle sources
     /// [state](Source::complete_until) that no earlier frame follows. A [live](Source::is_live) source that would drop frames does not wait,
     /// so that its events may be early, and no event waits for more than a second of capture time. The events of one flow always are in
     /// order. [`Builder::overflow`] and [`Builder::block_bytes`] do not apply. A sink that stops and an error end each source at its next

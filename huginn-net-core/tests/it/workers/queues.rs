@@ -1,5 +1,6 @@
 //! Analysis of several sources at once.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -15,7 +16,7 @@ use super::overflow::Live;
 use super::sources::{Buffered, Ending, Overwriting, Silent, Waiting};
 use super::traffic::{POISON, Packet, syns};
 
-/// What an event says besides numbers of packets, which each source counts.
+/// What an event says besides numbers of packets, which depend on the number of sources.
 fn essence(event: &Event<String>) -> (Timestamp, String, String) {
     let kind = event.kind.split_once(':').map_or(event.kind.as_str(), |(number, _)| number);
     (event.ts, event.subject_addr().to_string(), kind.to_owned())
@@ -59,6 +60,33 @@ proptest! {
             want.iter().map(essence).collect::<Vec<_>>()
         );
         prop_assert_eq!(of_queues, counters);
+    }
+
+    #[test]
+    fn packet_numbers_of_queues_are_unique_and_name_packet_and_queue(
+        packets in arbitrary_packets(),
+        others in 0_u32..3,
+        sources in 2_usize..6,
+    ) {
+        let mut parts = divided(&packets, sources);
+        for packet in parts.iter_mut().flatten() {
+            packet.ts = packet.ts.with_other_records(others);
+        }
+        let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
+        let (mut analyzer, mut events) = (builder(1, 1).build(), Vec::<Event<String>>::new());
+        analyzer.analyze_queues(queues, &mut events).unwrap();
+        let mut seen = HashMap::new();
+        for event in &events {
+            let before = usize::try_from(event.packet_number).unwrap() - 1;
+            let packet = &parts[before % sources][(before / sources + 1) / (others as usize + 1) - 1];
+            prop_assert_eq!(packet.ts, event.ts);
+            let packet = (event.ts, event.flow.clone());
+            prop_assert_eq!(seen.entry(event.packet_number).or_insert_with(|| packet.clone()), &packet);
+        }
+        // Another source counts from 1.
+        let mut events = Vec::<Event<String>>::new();
+        analyzer.analyze(Overwriting::new(&syns(1)), &mut events).unwrap();
+        prop_assert_eq!(events.first().map(|event| event.packet_number), Some(1));
     }
 }
 
