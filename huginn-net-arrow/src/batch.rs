@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::Event;
 use huginn_net::core::FlowId;
-use huginn_net::record::{EventKind, FlowRecord, visit_event};
+use huginn_net::record::{EventKind, EventNames, FlowRecord, visit_event};
 
 use crate::batches::BuildBatch;
 use crate::column::Column;
@@ -42,6 +42,7 @@ pub struct EventBatchBuilder {
     /// The flow of the last event: consecutive events often share a flow.
     flow: Option<(FlowId, FlowRecord<'static>)>,
     interfaces: Vec<String>,
+    connection_ids: bool,
     /// Names of the events that become rows; `None` for all.
     events: Option<Vec<Box<str>>>,
     /// The schema with dictionaries, if texts are stored in them.
@@ -59,6 +60,7 @@ impl EventBatchBuilder {
             text_len: 0,
             flow: None,
             interfaces: Vec::new(),
+            connection_ids: false,
             events: None,
             with_dictionaries: None,
         };
@@ -77,6 +79,12 @@ impl EventBatchBuilder {
         Self { interfaces: names, ..self }
     }
 
+    /// Fills the column `connection_id`, or not (default), unless [`columns`](Self::columns) names it.
+    #[must_use]
+    pub fn connection_ids(self, write: bool) -> Self {
+        Self { connection_ids: write, ..self }
+    }
+
     /// Builds only these columns, in the order of the schema. Without this call all columns are built.
     ///
     /// A name is that of a column, or of a field in JSON, which may have several columns: `sni` stands for `tls_sni`, `software` for those of
@@ -86,7 +94,8 @@ impl EventBatchBuilder {
     /// [`UnknownColumn`] if no column and no field has a name.
     pub fn columns(self, names: &[&str]) -> Result<Self, UnknownColumn> {
         let selected = select_columns(names)?;
-        Ok(self.with_schema(schema_of(|name| selected.contains(&name))))
+        let connection_ids = self.connection_ids || selected.contains(&"connection_id");
+        Ok(self.connection_ids(connection_ids).with_schema(schema_of(|name| selected.contains(&name))))
     }
 
     /// Takes only events with these [names](huginn_net::Observation::event_name); `own` stands for those of all own protocols. Without
@@ -143,7 +152,8 @@ impl EventBatchBuilder {
         };
         let interface = self.interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
         let mut row = Row::new(&mut self.columns, self.rows, targets);
-        visit_event(event, &record, file, interface, &mut row);
+        let names = EventNames { file, interface, connection_id: self.connection_ids };
+        visit_event(event, &record, names, &mut row);
         for derived in &DERIVED {
             (derived.set)(event, &mut row);
         }

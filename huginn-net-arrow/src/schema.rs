@@ -19,8 +19,8 @@ pub const SCHEMA_VERSION: &str = "1.0";
 /// The columns of version 1.0, in their order. Later ones follow them: the order does not change for readers of older
 /// files.
 const ORDER: &str = "\
-    ts ts_nanos event subject transport client_ip client_port server_ip server_port host_ip tunnel community_id file \
-    interface packet conflict cut sig label_class label_name label_flavor label_generic params tcp_fuzzy tcp_distance mtu \
+    ts ts_nanos event subject transport client_ip client_port server_ip server_port host_ip tunnel community_id \
+    connection_id file interface packet conflict cut sig label_class label_name label_flavor label_generic params tcp_fuzzy tcp_distance mtu \
     mtu_link http_version http_exchange http_head_cut http_method http_host http_path http_user_agent http_language \
     http_status http_server http_claimed_os http_os_agrees http_akamai http_akamai_hash software_library \
     software_application software_versions software_candidates software_match software_variant software_nearest_ja4_stable \

@@ -114,8 +114,8 @@ pub use packet::{
 };
 pub use packet_clock::PacketClock;
 pub use protocol::{
-    Conflict, DatagramObserver, Either, Event, FlowId, Interest, NextSeq, Origin, PacketRef, PairFlow,
-    Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,
+    Conflict, ConnectionId, DatagramObserver, Either, Event, FlowId, Interest, NextSeq, Origin, PacketRef,
+    PairFlow, Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,
 };
 pub use replaceable::{Replaceable, ReplaceableReader};
 pub use source::{

@@ -49,6 +49,10 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_own_field)]
     pub(crate) add_field: Vec<OwnField>,
 
+    /// Add the identifier of its connection to each event of --format json, parquet or arrow, as the field 'connection_id'
+    #[arg(long)]
+    pub(crate) connection_ids: bool,
+
     /// Write certificates of --format json completely each time, or once in a file, and then only their SHA-256 and length
     #[arg(long, value_enum, default_value = "whole", value_name = "HOW")]
     pub(crate) certificates: CertificateArgument,

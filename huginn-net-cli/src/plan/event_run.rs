@@ -64,8 +64,10 @@ pub(super) fn check_event_output(run: &EventRunArguments, place: WhereEvents) ->
     refusals::FIELDS_FORMAT.check(!output.fields.is_empty() && !is_in_fields)?;
     let has_own_fields = output.sensor_name.is_some() || !output.add_field.is_empty();
     refusals::OWN_FIELDS_FORMAT.check(has_own_fields && format != Format::Json)?;
-    let writes_once = output.certificates == CertificateArgument::Once;
     let has_all_fields = format == Format::Json && output.fields.is_empty();
+    let is_table = matches!(format, Format::Parquet | Format::Arrow);
+    refusals::CONNECTION_IDS.check(output.connection_ids && !(has_all_fields || is_table))?;
+    let writes_once = output.certificates == CertificateArgument::Once;
     refusals::CERTIFICATES_FORMAT.check(writes_once && !has_all_fields)?;
     if output.local_time && !is_human && place == WhereEvents::Written {
         return Err(refusals::OF_HUMAN_FORMAT.failure(&["--local-time"]));

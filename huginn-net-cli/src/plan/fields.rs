@@ -67,8 +67,10 @@ pub(super) fn own_fields(output: &OutputArguments) -> Result<String, Failure> {
         if names.contains(&name) {
             return Err(Failure::Usage(format!("--add-field: '{name}' is added twice").into()));
         }
-        // Events name their file and interface if there are several.
-        if ["file", "interface"].contains(&name) || EVENT_NAMES.iter().any(|event| has_field(event, name)) {
+        // Events name their file and interface if there are several, and their connection if it is asked for.
+        if ["file", "interface", "connection_id"].contains(&name)
+            || EVENT_NAMES.iter().any(|event| has_field(event, name))
+        {
             return Err(Failure::Usage(format!("--add-field: events have a field '{name}' already").into()));
         }
         names.push(name);

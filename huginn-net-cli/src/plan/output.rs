@@ -44,7 +44,11 @@ pub(crate) enum OutputContent {
     Text(TextOptions),
     /// A table with these events.
     #[cfg(feature = "parquet")]
-    Table(TableFormat, Selected),
+    Table {
+        format: TableFormat,
+        connection_ids: bool,
+        selected: Selected,
+    },
     /// A folder of Zeek's logs.
     Zeek(PathBuf, ZeekForm, Selected),
 }
@@ -69,7 +73,7 @@ impl OutputPlan {
         };
         let content = match format {
             Some(format) => text(args, selected, &target, format)?,
-            None => table(args.format, selected)?,
+            None => table(args, selected)?,
         };
         Ok(Self { target, content, pages, appends: false })
     }
@@ -115,11 +119,11 @@ impl OutputPlan {
                 Ok(EventOutput::zeek(folder, selected))
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table(format, selected) => {
+            OutputContent::Table { format, connection_ids, selected } => {
                 if matches!(self.target, Target::Stdout) && io::IsTerminal::is_terminal(&io::stdout()) {
                     return Err(Failure::TableOnTerminal);
                 }
-                let writer = BatchWriter::create(&self.target, format, &selected.events);
+                let writer = BatchWriter::create(&self.target, format, connection_ids, &selected.events);
                 let writer = writer.map_err(|source| creating(&self.target, source))?;
                 Ok(EventOutput::table(writer, selected))
             }
@@ -201,10 +205,13 @@ fn text(
         [] if is_table => default_columns(&selected.events),
         fields => fields.to_vec(),
     };
+    // A field that is asked for by its name is written.
+    let connection_ids = args.connection_ids || fields.iter().any(|field| field == "connection_id");
     Ok(OutputContent::Text(TextOptions {
         format,
         selected,
         fields,
+        connection_ids,
         own_fields: own_fields(args)?,
         repeats_certificates: args.certificates == CertificateArgument::Whole,
         has_colour: has_colour(args.color, target),
@@ -215,13 +222,14 @@ fn text(
 }
 
 #[cfg(feature = "parquet")]
-fn table(format: Format, selected: Selected) -> Result<OutputContent, Failure> {
+fn table(args: &OutputArguments, selected: Selected) -> Result<OutputContent, Failure> {
+    let OutputArguments { format, connection_ids, .. } = *args;
     let format = if format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
-    Ok(OutputContent::Table(format, selected))
+    Ok(OutputContent::Table { format, connection_ids, selected })
 }
 
 #[cfg(not(feature = "parquet"))]
-fn table(_: Format, _: Selected) -> Result<OutputContent, Failure> {
+fn table(_: &OutputArguments, _: Selected) -> Result<OutputContent, Failure> {
     Err(Failure::NoTables)
 }
 

@@ -128,6 +128,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         selected: Selected::default(),
         fields: Vec::new(),
         own_fields: String::new(),
+        connection_ids: false,
         repeats_certificates: true,
         has_colour: false,
         zone: Zone::new(false),

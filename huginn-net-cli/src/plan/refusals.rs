@@ -62,6 +62,9 @@ refusals! {
         => "--fields: no event that is written has the field '{}': {} it";
     OWN_FIELDS_FORMAT: "pcap --format eve --add-field site=berlin FILE"
         => "--sensor-name and --add-field are for --format json";
+    CONNECTION_IDS: "pcap --connection-ids --format eve FILE"
+        => "--connection-ids is for --format json with all fields, parquet and arrow: --fields connection_id writes them too, and other formats \
+            have numbers of connections of their own";
     CERTIFICATES_FORMAT: "pcap --certificates once FILE"
         => "--certificates once is for --format json with all fields";
     CERTIFICATES_SOCKET: "live -i IFACE -o tcp:localhost:9000 --format json --certificates once"

@@ -345,7 +345,7 @@ impl Queues {
                 Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table(_, ref selected) => {
+            OutputContent::Table { connection_ids, ref selected, .. } => {
                 let selected = Box::new(selected.clone());
                 let LiveTarget::File(path) = plan.target.clone() else {
                     return Err(Failure::Usage("--format parquet of 'live' needs -o FILE".into()));
@@ -358,6 +358,7 @@ impl Queues {
                     rotation: plan.rotation,
                     hour_folders: plan.hour_folders,
                     interfaces: interfaces.clone(),
+                    connection_ids,
                 };
                 let (queue, sender) = files.write(QUEUED_EVENTS, setting.messages.clone())?;
                 let state = self.add(plan, queue);

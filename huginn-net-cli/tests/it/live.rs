@@ -1,5 +1,6 @@
 //! Usage errors of `huginn-net live`, which need no root, and its shutdown, which does. `ci/live` tests the rest.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -545,25 +546,26 @@ fn mirrored_capture_has_the_events_of_the_file() {
 
 #[test]
 fn workers_divide_mirrored_capture_by_its_hosts() {
-    // The signatures of each connection, and the largest number of a packet.
+    // The signatures of each connection, and the worker of each client: numbers of packets are odd in one, and even in the other.
     let signatures = |lines: &str| {
         let events = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let (mut found, mut last) = (Vec::new(), 0);
+        let (mut found, mut workers) = (Vec::new(), BTreeMap::<String, BTreeSet<u64>>::new());
         for event in events.filter(|event| event["event"].as_str().unwrap().starts_with("tcp_syn")) {
-            last = last.max(event["packet"].as_u64().unwrap());
+            let worker = event["packet"].as_u64().unwrap() % 2;
+            workers.entry(event["client"]["ip"].to_string()).or_default().insert(worker);
             let fields = ["event", "client", "server", "sig"].map(|name| event[name].to_string());
             found.push(fields);
         }
         found.sort();
-        (found, last)
+        (found, workers)
     };
     let capture = captures::path("hosts-uptime.pcap");
-    let (wanted, last_of_file) = signatures(&of_file(&capture, &["--format", "json"]));
-    let (found, last) = signatures(&events_of_mirror(&frames(&capture), 2));
+    let (wanted, _) = signatures(&of_file(&capture, &["--format", "json"]));
+    let (found, workers) = signatures(&events_of_mirror(&frames(&capture), 2));
     assert_eq!(wanted.len(), 12);
     assert_eq!(found, wanted);
-    // Each worker counts its packets: two of three hosts are those of one worker.
-    assert!(last < last_of_file / 4 * 3, "{last} of {last_of_file}");
+    assert!(workers.values().all(|workers| workers.len() == 1), "{workers:?}");
+    assert_eq!(workers.values().flatten().collect::<BTreeSet<_>>().len(), 2, "{workers:?}");
 }
 
 #[test]

@@ -100,6 +100,28 @@ fn json_has_common_and_specific_fields() {
 }
 
 #[test]
+fn connection_ids_are_written_where_they_are_asked_for() {
+    let capture = capture("curl-nginx.pcap");
+    let without = events(&[&capture]);
+    let with = events(&["--connection-ids", &capture]);
+    let fields = events(&["--fields", "event,connection_id", &capture]);
+    let condition = format!("connection_id == {}", with[0]["connection_id"]);
+    let selected = events(&["--connection-ids", "--where", &condition, &capture]);
+    let of_first = with.iter().filter(|event| event["connection_id"] == with[0]["connection_id"]);
+    assert!(selected.iter().eq(of_first) && selected.len() > 1);
+    for ((without, mut with), fields) in without.into_iter().zip(with).zip(fields) {
+        let id = with.as_object_mut().unwrap().remove("connection_id").unwrap();
+        assert_eq!((&fields["connection_id"], &fields["event"]), (&id, &with["event"]));
+        let (packet, hash) = id.as_str().unwrap().split_once('-').unwrap();
+        assert!(
+            packet.parse::<u64>().unwrap() <= without["packet"].as_u64().unwrap() && hash.len() == 16,
+            "{id}"
+        );
+        assert_eq!(with, without);
+    }
+}
+
+#[test]
 fn compressed_and_piped_captures_give_equal_output() {
     let plain = run(&["pcap", &capture("curl-nginx.pcap")]).stdout;
     assert!(text(&plain).starts_with("05:22:25.2"), "{}", text(&plain));

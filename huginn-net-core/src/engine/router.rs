@@ -26,23 +26,14 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     render: &R,
     arena: &mut R::Arena,
 ) -> Routed<R::Rendered, M::Ticket, M::Update> {
-    let Event { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = event;
+    let (rest, kind) = event.into_parts();
     match M::route(kind) {
         Route::Report(kind) => {
-            let event = Event { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind };
+            let event = rest.with_kind(kind);
             let ticket = M::ticket(&event, &event.kind);
             Routed::Report(render.render(event, arena), ticket)
         }
-        Route::Update(kind) => Routed::Update(Event {
-            ts,
-            packet_number,
-            flow,
-            subject,
-            conflict,
-            text_bytes,
-            is_answered,
-            kind,
-        }),
+        Route::Update(kind) => Routed::Update(rest.with_kind(kind)),
     }
 }
 

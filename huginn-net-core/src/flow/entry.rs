@@ -40,6 +40,12 @@ pub(super) struct FlowEntry<S> {
     pub(super) interest: Interest,
 }
 
+/// A connection that has ended.
+pub(super) struct EndedFlow<S> {
+    pub(super) state: S,
+    pub(super) first_packet: u64,
+}
+
 /// The connection on a 4-tuple to which a segment belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connection {
@@ -188,6 +194,21 @@ impl<S> FlowEntry<S> {
             || is_read && P::outlasts_connection(&mut self.state, self.ending.is_agreed())
     }
 
+    /// Takes what is reported at the end of the connection, and of its [candidate](Self::take_candidate).
+    pub(super) fn take_ends(&mut self) -> [Option<EndedFlow<S>>; 2]
+    where
+        S: Default,
+    {
+        let candidate = self.take_candidate().map(|candidate| candidate.into_ended());
+        let Self { state, first_packet, .. } = self;
+        [Some(EndedFlow { state: std::mem::take(state), first_packet: *first_packet }), candidate]
+    }
+
+    /// What is reported at the end of the connection.
+    pub(super) fn into_ended(self) -> EndedFlow<S> {
+        EndedFlow { state: self.state, first_packet: self.first_packet }
+    }
+
     /// Takes the connection of a SYN that came in the middle of this one.
     pub(super) fn take_candidate(&mut self) -> Option<Box<Self>> {
         self.candidate.take()
@@ -248,12 +269,12 @@ impl<S> FlowEntry<S> {
         sender_is_low: bool,
         events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
-        let sender = self.sender(sender_is_low);
+        let (sender, first_packet) = (self.sender(sender_is_low), self.first_packet);
         let mut outcome = ControlFlow::Continue(());
         self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |origin, kind| {
             if outcome.is_continue() {
-                outcome =
-                    events.on_event(Occasion::Segment, Event::from_segment(segment, sender, origin, kind));
+                let event = Event::from_segment(segment, sender, origin, kind);
+                outcome = events.on_event(Occasion::Segment, Event { first_packet, ..event });
             }
         });
         outcome

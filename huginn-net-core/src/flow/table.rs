@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::entry::{Connection, FlowEntry, initial_seq};
+use super::entry::{Connection, EndedFlow, FlowEntry, initial_seq};
 use super::flow_limits::SynLifetime;
 use super::idle_map::Phase;
 use super::{
@@ -119,8 +119,8 @@ impl<P: Protocol> FlowTable<P> {
         self.expire(now, events)?;
         for (order, slot) in self.in_order(self.map.kept()) {
             let Some(flow) = self.map.get_mut(slot) else { continue };
-            let (state, candidate) = (std::mem::take(&mut flow.state), flow.take_candidate());
-            self.report_ends(state, candidate, Occasion::CaptureEnd(order), events)?;
+            let ended = flow.take_ends();
+            self.report_ends(ended, Occasion::CaptureEnd(order), events)?;
         }
         self.clear();
         ControlFlow::Continue(())
@@ -151,8 +151,7 @@ impl<P: Protocol> FlowTable<P> {
         let idle = self.map.expire_all(now);
         for (order, slot) in self.in_order(idle) {
             let Some(mut flow) = self.map.take_idle(slot) else { continue };
-            let candidate = flow.take_candidate();
-            self.report_ends(flow.state, candidate, Occasion::Idle(order), events)?;
+            self.report_ends(flow.take_ends(), Occasion::Idle(order), events)?;
         }
         // Times of expiry are multiples of a step. Those before any flow can be idle are skipped.
         let step = self.expiry_step_nanos();
@@ -325,8 +324,7 @@ impl<P: Protocol> FlowTable<P> {
     #[inline(never)]
     fn report_some(&mut self, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         for mut flow in self.map.take_removed() {
-            let candidate = flow.take_candidate();
-            self.report_ends(flow.state, candidate, Occasion::Segment, events)?;
+            self.report_ends(flow.take_ends(), Occasion::Segment, events)?;
         }
         ControlFlow::Continue(())
     }
@@ -334,30 +332,29 @@ impl<P: Protocol> FlowTable<P> {
     /// Reports the last events of a flow. Breaks when `events` does.
     fn report_end(
         &mut self,
-        flow: P::Flow,
+        EndedFlow { state, first_packet }: EndedFlow<P::Flow>,
         occasion: Occasion,
         events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
-        self.protocol.on_end(flow, &mut |event| {
+        self.protocol.on_end(state, &mut |event| {
             if outcome.is_continue() {
-                outcome = events.on_event(occasion, event);
+                outcome = events.on_event(occasion, Event { first_packet, ..event });
             }
         });
         outcome
     }
 
-    /// Reports the last events of a flow, and of its [candidate](FlowEntry::take_candidate).
+    /// Reports the last events of connections that have ended.
     fn report_ends(
         &mut self,
-        state: P::Flow,
-        candidate: Option<Box<FlowEntry<P::Flow>>>,
+        ended: impl IntoIterator<Item = Option<EndedFlow<P::Flow>>>,
         occasion: Occasion,
         events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
-        for state in std::iter::once(state).chain(candidate.map(|candidate| candidate.state)) {
-            if P::has_end(&state) {
-                self.report_end(state, occasion, events)?;
+        for ended in ended.into_iter().flatten() {
+            if P::has_end(&ended.state) {
+                self.report_end(ended, occasion, events)?;
             }
         }
         ControlFlow::Continue(())
@@ -382,7 +379,7 @@ impl<P: Protocol> FlowTable<P> {
             let lifetime = self.syn_lifetime;
             let other = candidate.take_if(|other| !other.repeats_syn(segment, sender_is_low, lifetime));
             if let Some(other) = other {
-                self.report_ends(other.state, None, Occasion::Segment, events)?;
+                self.report_ends([Some(other.into_ended())], Occasion::Segment, events)?;
             }
             if candidate.is_none() {
                 let Some(sender) = self.protocol.starts_flow(segment) else {
@@ -420,7 +417,7 @@ impl<P: Protocol> FlowTable<P> {
         let ended = std::mem::replace(flow, *candidate);
         self.update_map(slot, segment, now);
         self.restarted = self.restarted.saturating_add(1);
-        self.report_ends(ended.state, None, Occasion::Segment, events)
+        self.report_ends([Some(ended.into_ended())], Occasion::Segment, events)
     }
 
     /// Starts a flow if the protocol accepts the segment, and passes the segment to it. The new flow replaces the
@@ -450,8 +447,8 @@ impl<P: Protocol> FlowTable<P> {
             }
         }
         if let Some(entry) = existing.and_then(|slot| self.map.get_mut(slot)) {
-            let (ended, candidate) = (std::mem::take(&mut entry.state), entry.take_candidate());
-            self.report_ends(ended, candidate, Occasion::Segment, events)?;
+            let ended = entry.take_ends();
+            self.report_ends(ended, Occasion::Segment, events)?;
         }
         flow.update_phase::<P>(segment, sender_is_low);
         self.analysed = self.analysed.wrapping_add(1);

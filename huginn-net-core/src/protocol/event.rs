@@ -1,7 +1,11 @@
 //! Events of an analyzer, and the sinks that receive them.
 
+use std::fmt;
+use std::hash::BuildHasher;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+
+use foldhash::fast::FixedState;
 
 use crate::{Addresses, Route, Segment, Side, Timestamp, TransportHeader, TunnelPath};
 
@@ -18,6 +22,9 @@ pub struct Event<K> {
     /// source `i` (from 0) of `k` sources has the number `(n - 1) * k + i + 1`. A source with several interfaces or files counts the
     /// packets of all of them. Analyses of several sources one after the other each count from 1: keep the source beside the event.
     pub packet_number: u64,
+    /// Number of the first packet of the connection, or of the flow over UDP: [`connection`](Self::connection) identifies it. 0 without a
+    /// flow.
+    pub first_packet: u64,
     /// The flow of that packet.
     pub flow: FlowId,
     /// The side that the event describes.
@@ -37,7 +44,7 @@ pub struct Event<K> {
 impl<K> Event<K> {
     /// Creates an event.
     pub fn new(ts: Timestamp, packet_number: u64, flow: FlowId, subject: Side, kind: K) -> Self {
-        Self { ts, packet_number, flow, subject, conflict: None, text_bytes: 0, is_answered: false, kind }
+        Self::from_origin(PacketRef { ts, number: packet_number }, flow, subject.into(), kind)
     }
 
     /// Creates an event that a segment caused, unless its origin names another packet.
@@ -56,13 +63,63 @@ impl<K> Event<K> {
     pub fn from_origin(packet: PacketRef, flow: FlowId, origin: Origin, kind: K) -> Self {
         let Origin { subject, packet: own, conflict, text_bytes, is_answered } = origin;
         let PacketRef { ts, number } = own.unwrap_or(packet);
-        Self { ts, packet_number: number, flow, subject, conflict, text_bytes, is_answered, kind }
+        Self {
+            ts,
+            packet_number: number,
+            first_packet: 0,
+            flow,
+            subject,
+            conflict,
+            text_bytes,
+            is_answered,
+            kind,
+        }
     }
 
     /// Converts the observation and keeps the rest.
     pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
-        let Self { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = self;
-        Event { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind: f(kind) }
+        let (rest, kind) = self.into_parts();
+        rest.with_kind(f(kind))
+    }
+
+    /// Separates the observation from the rest.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (Event<()>, K) {
+        let Self { ts, packet_number, first_packet, flow, subject, conflict, text_bytes, is_answered, kind } =
+            self;
+        let rest = Event {
+            ts,
+            packet_number,
+            first_packet,
+            flow,
+            subject,
+            conflict,
+            text_bytes,
+            is_answered,
+            kind: (),
+        };
+        (rest, kind)
+    }
+
+    /// Sets the number of the first packet of the connection.
+    #[must_use]
+    pub fn with_first_packet(self, first_packet: u64) -> Self {
+        Self { first_packet, ..self }
+    }
+
+    /// Creates an event about the flow and the packet of this one.
+    pub fn derive<T>(&self, subject: Side, kind: T) -> Event<T> {
+        let Self { ts, packet_number, first_packet, ref flow, .. } = *self;
+        Event::new(ts, packet_number, flow.clone(), subject, kind).with_first_packet(first_packet)
+    }
+
+    /// Identifies the connection of the event, or its flow over UDP: events of one connection have the same identifier, for any number of
+    /// workers. `None` for events without a flow, such as a segment that belongs to no connection.
+    ///
+    /// Conclusions from several connections have the identifier of one of them.
+    pub fn connection(&self) -> Option<ConnectionId> {
+        let Self { first_packet, ref flow, .. } = *self;
+        (first_packet != 0).then(|| ConnectionId { first_packet, flow_hash: hash_of(flow) })
     }
 
     /// Returns address and port of the side that the event describes.
@@ -71,33 +128,59 @@ impl<K> Event<K> {
     }
 }
 
+impl Event<()> {
+    /// Adds an observation.
+    #[inline]
+    pub(crate) fn with_kind<K>(self, kind: K) -> Event<K> {
+        let Self {
+            ts, packet_number, first_packet, flow, subject, conflict, text_bytes, is_answered, ..
+        } = self;
+        Event { ts, packet_number, first_packet, flow, subject, conflict, text_bytes, is_answered, kind }
+    }
+}
+
 impl<R, U> Event<Route<R, U>> {
     /// Returns the event for the sink, or the one for the shared state.
     pub fn into_route(self) -> Route<Event<R>, Event<U>> {
-        let Self { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = self;
+        let (rest, kind) = self.into_parts();
         match kind {
-            Route::Report(kind) => Route::Report(Event {
-                ts,
-                packet_number,
-                flow,
-                subject,
-                conflict,
-                text_bytes,
-                is_answered,
-                kind,
-            }),
-            Route::Update(kind) => Route::Update(Event {
-                ts,
-                packet_number,
-                flow,
-                subject,
-                conflict,
-                text_bytes,
-                is_answered,
-                kind,
-            }),
+            Route::Report(kind) => Route::Report(rest.with_kind(kind)),
+            Route::Update(kind) => Route::Update(rest.with_kind(kind)),
         }
     }
+}
+
+/// Identifies a connection, or a flow over UDP, within an analysis: its first packet, and a hash of its addresses, ports and tunnel.
+///
+/// Connections on the same addresses and ports, one after the other, have different identifiers. The hash tells those apart that begin in
+/// one packet, as an aggregate of 802.11 may have several; it is not secret, so that who sends such a packet can make two of them alike.
+/// Another analysis has the same identifiers for other connections: of several files, keep the file beside it.
+///
+/// [`Display`](fmt::Display) writes the number of the packet and 16 hexadecimal digits: `17-8c2f01aa5d3e9b04`. The hash may be another one
+/// in other versions of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId {
+    first_packet: u64,
+    flow_hash: u64,
+}
+
+impl ConnectionId {
+    /// Number of the first packet.
+    pub fn first_packet(self) -> u64 {
+        self.first_packet
+    }
+}
+
+impl fmt::Display for ConnectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:016x}", self.first_packet, self.flow_hash)
+    }
+}
+
+/// The hash of a flow, equal for both directions.
+fn hash_of(flow: &FlowId) -> u64 {
+    let FlowId { client, server, transport, .. } = flow;
+    FixedState::default().hash_one((client.min(server), client.max(server), transport, flow.tunnel_key()))
 }
 
 /// The side that an observation describes, and where its bytes come from.

@@ -254,28 +254,10 @@ impl<A: Tally, B: Tally> Tally for (A, B) {
 impl<A, B> Event<Either<A, B>> {
     /// Returns the event of the first or of the second protocol.
     pub fn split(self) -> Either<Event<A>, Event<B>> {
-        let Self { ts, packet_number, flow, subject, conflict, text_bytes, is_answered, kind } = self;
+        let (rest, kind) = self.into_parts();
         match kind {
-            Either::First(kind) => Either::First(Event {
-                ts,
-                packet_number,
-                flow,
-                subject,
-                conflict,
-                text_bytes,
-                is_answered,
-                kind,
-            }),
-            Either::Second(kind) => Either::Second(Event {
-                ts,
-                packet_number,
-                flow,
-                subject,
-                conflict,
-                text_bytes,
-                is_answered,
-                kind,
-            }),
+            Either::First(kind) => Either::First(rest.with_kind(kind)),
+            Either::Second(kind) => Either::Second(rest.with_kind(kind)),
         }
     }
 }

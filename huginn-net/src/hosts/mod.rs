@@ -512,11 +512,11 @@ impl Hosts {
                 self.tunneled.record(key, now);
             }
         }
-        let packet_number = update.packet_number;
         let context = UpdateContext {
             ts: update.ts,
             now: now.as_nanos(),
-            packet_number,
+            packet_number: update.packet_number,
+            first_packet: update.first_packet,
             flow: &update.flow,
             side: update.subject,
             scope: self.scope,
@@ -558,9 +558,7 @@ impl Hosts {
         }
         self.counters.count(&result);
         for observation in result.observations() {
-            let event =
-                Event::new(context.ts, packet_number, context.flow.clone(), context.side, observation);
-            self.conclude(event, report);
+            self.conclude(update.derive(update.subject, observation), report);
         }
     }
 
@@ -595,10 +593,10 @@ impl Hosts {
     }
 
     fn report_tools(&mut self, found: Vec<(LastSyn, ToolObservation)>, report: &mut dyn FnMut(Event)) {
-        for (LastSyn { ts, packet_number, flow }, tool) in found {
+        for (LastSyn { ts, packet_number, first_packet, flow }, tool) in found {
             self.counters.tools = self.counters.tools.saturating_add(1);
             let event = Event::new(ts, packet_number, flow, Side::Client, Observation::Tool(Box::new(tool)));
-            self.conclude(event, report);
+            self.conclude(event.with_first_packet(first_packet), report);
         }
     }
 
@@ -628,6 +626,7 @@ struct UpdateContext<'a> {
     /// Time of the table, in nanoseconds.
     now: u64,
     packet_number: u64,
+    first_packet: u64,
     flow: &'a FlowId,
     side: Side,
     scope: Scope,
@@ -729,8 +728,8 @@ impl Host {
             && Tools::names_tool(label)
         {
             let tools = self.on_tool(label, context);
-            let (ts, packet_number) = (context.ts, context.packet_number);
-            let last = LastSyn { ts, packet_number, flow: context.flow.clone() };
+            let UpdateContext { ts, packet_number, first_packet, flow, .. } = *context;
+            let last = LastSyn { ts, packet_number, first_packet, flow: flow.clone() };
             let before = tools.judged_at(label);
             result.tool = tools.take_report(label, last, context.now).map(Box::new);
             result.judged_at = tools.judged_at(label).filter(|_| before.is_none());

@@ -93,6 +93,7 @@ pub(super) enum Reported {
 pub(super) struct LastSyn {
     pub(super) ts: Timestamp,
     pub(super) packet_number: u64,
+    pub(super) first_packet: u64,
     pub(super) flow: FlowId,
 }
 
@@ -595,7 +596,7 @@ mod tests {
 
     fn syn(port: u16, ts: Timestamp) -> LastSyn {
         let flow = FlowId::new(target(0, 40_000), target(1, port), huginn_net_core::TransportKind::Tcp, None);
-        LastSyn { ts, packet_number: port.into(), flow }
+        LastSyn { ts, packet_number: port.into(), first_packet: port.into(), flow }
     }
 
     /// SYNs of a scanner to so many ports, the connections that go on, and what is reported once it is judged.

@@ -39,7 +39,7 @@ fn sizes_have_reasons() {
         24,
         "per connection with payload: the parser, and which sides it reads",
     );
-    check_size::<Event>(232, "per event: two socket addresses, a time, and the observation");
+    check_size::<Event>(240, "per event: two socket addresses, a time, two packets, and the observation");
     check_size::<Observation>(
         120,
         "per event, moved often: the limit is what the compiler moves without memcpy",

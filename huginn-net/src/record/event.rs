@@ -42,6 +42,8 @@ records! {
         file[omitted]: Option<Text<'a>>,
         /// Interface that captured the packet, if there are several
         interface[omitted]: Option<Text<'a>>,
+        /// Connection of the event: its first packet, and a hash of its flow
+        connection_id[omitted]: Option<Text<'a>>,
         /// Why the bytes of the event compete with others of the same place in the stream, if they do
         conflict[omitted]: Option<Text<'a>>,
     }
@@ -57,6 +59,17 @@ records! {
         /// Whether an earlier event reported the alert with smaller numbers
         update: bool,
     }
+}
+
+/// What an event is written with, besides its own fields.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventNames<'a> {
+    /// The capture file, if several are read.
+    pub file: Option<&'a str>,
+    /// The interface that captured the packet, if there are several.
+    pub interface: Option<&'a str>,
+    /// Whether it has the [identifier of its connection](huginn_net_core::Event::connection).
+    pub connection_id: bool,
 }
 
 /// The name of the field after those of the kind.
@@ -327,7 +340,7 @@ impl<'a> EventRecord<'a> {
         let mut cut = Vec::new();
         let kind = describe(event, &mut cut, Keep);
         Self {
-            head: Head::new(event, event.kind.event_name(), None, None),
+            head: Head::new(event, event.kind.event_name(), EventNames::default()),
             flow: (&event.flow).into(),
             alert: Alert::of(event).map(Into::into),
             kind,
@@ -348,14 +361,14 @@ impl From<Alert<'_>> for AlertFields<'_> {
 }
 
 impl<'a> Head<'a> {
-    /// Describes an event with the name of its kind, and with the capture file and the interface if there are several.
+    /// Describes an event with the name of its kind.
     #[inline(always)]
     pub(super) fn new<K>(
         event: &huginn_net_core::Event<K>,
         name: &'a str,
-        file: Option<&'a str>,
-        interface: Option<&'a str>,
+        EventNames { file, interface, connection_id }: EventNames<'a>,
     ) -> Self {
+        let connection = if connection_id { event.connection() } else { None };
         Self {
             v: VERSION,
             ts: event.ts,
@@ -364,6 +377,7 @@ impl<'a> Head<'a> {
             packet: event.packet_number,
             file: file.map(Into::into),
             interface: interface.map(Into::into),
+            connection_id: connection.map(Text::owned),
             conflict: event.conflict.map(|conflict| conflict.name().into()),
         }
     }
@@ -481,12 +495,11 @@ fn add_parts<'a, O: Object, C: Borrow<Vec<Text<'a>>>>(
 #[inline(always)]
 pub(crate) fn add_event<O: Object>(
     event: &Event,
-    file: Option<&str>,
-    interface: Option<&str>,
+    names: EventNames<'_>,
     object: &mut O,
     add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    let head = Head::new(event, event.kind.event_name(), file, interface);
+    let head = Head::new(event, event.kind.event_name(), names);
     let alert = Alert::of(event).map(AlertFields::from);
     add_parts(object, &head, add_flow, alert.as_ref(), |object| {
         let mut cut = Vec::new();
@@ -500,12 +513,11 @@ pub(crate) fn add_event<O: Object>(
 pub fn visit_event(
     event: &Event,
     flow: &FlowRecord<'_>,
-    file: Option<&str>,
-    interface: Option<&str>,
+    names: EventNames<'_>,
     visitor: &mut impl ValueVisitor,
 ) {
     let object = &mut Visit(visitor);
-    let Ok(()) = add_event(event, file, interface, object, |object| flow.add_to(object));
+    let Ok(()) = add_event(event, names, object, |object| flow.add_to(object));
 }
 
 impl Serialize for EventRecord<'_> {

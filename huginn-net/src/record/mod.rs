@@ -38,7 +38,7 @@ pub use self::csv_text::csv_text;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
 pub(crate) use self::event::{ALERT_NAMES, is_alert};
 pub use self::event::{
-    AlertFields, EVENT_NAMES, EventGroup, EventKind, EventRecord, Head, Kind, fields_of_event,
+    AlertFields, EVENT_NAMES, EventGroup, EventKind, EventNames, EventRecord, Head, Kind, fields_of_event,
     needs_handshakes, visit_event,
 };
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};

@@ -12,7 +12,7 @@ use super::text::LimitedTexts;
 use crate::observation::{OwnEvent, OwnObservation};
 
 /// Fields that all events have: an own field of such a name gets `own_` before it.
-const TAKEN: [&str; 13] = [
+const TAKEN: [&str; 14] = [
     "v",
     "ts",
     "event",
@@ -20,6 +20,7 @@ const TAKEN: [&str; 13] = [
     "packet",
     "file",
     "interface",
+    "connection_id",
     "conflict",
     "client",
     "server",

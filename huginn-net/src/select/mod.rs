@@ -52,7 +52,7 @@ pub use crate::parse_time::parse_time;
 use self::fields::{Places, Tester};
 use self::parse::{Condition, Test};
 use crate::Event;
-use crate::record::{FlowRecord, visit_event};
+use crate::record::{EventNames, FlowRecord, visit_event};
 
 /// A condition on the fields of events.
 #[derive(Clone, Debug)]
@@ -61,6 +61,8 @@ pub struct Selection {
     places: Places,
     /// The fields of the tests, and the texts that each may be equal to.
     fields: Vec<(String, Vec<String>)>,
+    /// Whether a test is of the identifier of the connection.
+    connection_id: bool,
 }
 
 impl Selection {
@@ -69,7 +71,8 @@ impl Selection {
         let placed = self.places.of_kind(&event.kind);
         let mut tester = Tester::new(placed);
         if !placed.is_empty() {
-            visit_event(event, &FlowRecord::from(&event.flow), file, interface, &mut tester);
+            let names = EventNames { file, interface, connection_id: self.connection_id };
+            visit_event(event, &FlowRecord::from(&event.flow), names, &mut tester);
         }
         self.condition.holds(tester.results)
     }
@@ -135,6 +138,7 @@ impl FromStr for Selection {
         let (condition, tests) = parse::condition(text)?;
         let texts = |test: &Test| test.check.texts().map(str::to_owned).collect();
         let fields = tests.iter().map(|test| (test.path.clone(), texts(test))).collect();
-        Ok(Self { condition, places: Places::new(tests)?, fields })
+        let connection_id = tests.iter().any(|test| test.path == "connection_id");
+        Ok(Self { condition, places: Places::new(tests)?, fields, connection_id })
     }
 }

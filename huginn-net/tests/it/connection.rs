@@ -34,6 +34,36 @@ fn connections(name: &str) -> Vec<(SocketAddr, Connection)> {
     connections
 }
 
+/// Both directions of a tunnel may have an identifier of their own.
+fn ends(event: &Event) -> (SocketAddr, SocketAddr) {
+    (event.flow.client, event.flow.server)
+}
+
+/// Each connection has an identifier of its own, which all of its events have.
+#[test]
+fn events_join_by_connection() {
+    for path in captures::with_extension(&["pcap", "pcapng"]) {
+        let events = analyze(path.to_str().unwrap(), true);
+        let mut connections = BTreeMap::new();
+        for event in &events {
+            let connection = event.connection();
+            if let Observation::Connection(_) = event.kind {
+                let known = connections.insert(connection.unwrap(), ends(event));
+                assert_eq!(known, None, "{event:?}");
+            } else if let Some(connection) = connection {
+                assert!(connection.first_packet() <= event.packet_number, "{event:?}");
+            } else {
+                panic!("no connection: {event:?}");
+            }
+        }
+        for event in &events {
+            if let Some(flow) = connections.get(&event.connection().unwrap()) {
+                assert_eq!(*flow, ends(event), "{event:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn other_events_stay_and_each_flow_has_a_connection() {
     for path in captures::with_extension(&["pcap", "pcapng"]) {

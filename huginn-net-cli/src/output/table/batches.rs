@@ -46,8 +46,13 @@ enum Table {
 
 impl BatchWriter {
     /// Creates the table: in a file, or on standard output. `events`: the kinds that are written; all if empty.
-    pub(crate) fn create(target: &Target, format: TableFormat, events: &[&'static str]) -> io::Result<Self> {
-        let builder = EventBatchBuilder::new().events(events);
+    pub(crate) fn create(
+        target: &Target,
+        format: TableFormat,
+        connection_ids: bool,
+        events: &[&'static str],
+    ) -> io::Result<Self> {
+        let builder = EventBatchBuilder::new().connection_ids(connection_ids).events(events);
         let out = Document::create(target)?;
         let schema = SchemaRef::clone(builder.schema());
         let table = match format {

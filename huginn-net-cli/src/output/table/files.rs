@@ -34,6 +34,7 @@ pub(crate) struct TableFiles {
     pub(crate) hour_folders: bool,
     /// Names of the interfaces, if there are several.
     pub(crate) interfaces: Vec<String>,
+    pub(crate) connection_ids: bool,
 }
 
 /// A file that is being written.
@@ -93,6 +94,7 @@ impl TableFiles {
     fn create(&self, now: SystemTime) -> io::Result<OpenFile> {
         let name = self.unused_name(now)?;
         let builder = EventBatchBuilder::new().interfaces(self.interfaces.clone());
+        let builder = builder.connection_ids(self.connection_ids);
         let table = BatchWriter::new_parquet_file(&name, builder)?;
         Ok(OpenFile { table, name, rows: 0, period: self.rotation.period(now), hour: hour(now) })
     }
@@ -240,7 +242,7 @@ mod tests {
     fn files(folder: &Path, hour_folders: bool) -> TableFiles {
         let rotation = Rotation { every: Some(Duration::from_secs(60)), ..Rotation::default() };
         let names = StampedFiles::new(folder.join("events.parquet"), ".parquet");
-        TableFiles { names, rotation, hour_folders, interfaces: Vec::new() }
+        TableFiles { names, rotation, hour_folders, interfaces: Vec::new(), connection_ids: false }
     }
 
     fn at(seconds: u64) -> SystemTime {

@@ -13,8 +13,8 @@ use std::io::Write;
 
 use huginn_net::Event;
 use huginn_net::p0f::P0fLine;
-use huginn_net::record::JsonEvent;
 use huginn_net::record::formats::{EventFormat, FormattedEvent};
+use huginn_net::record::{EventNames, JsonEvent};
 
 use self::blocks::Blocks;
 pub(crate) use self::blocks::{certificate_problems, certificate_remarks};
@@ -55,6 +55,8 @@ pub(crate) struct TextOptions {
     pub(crate) fields: Vec<String>,
     /// Fields that JSON has beside those of the event, each after a comma.
     pub(crate) own_fields: String,
+    /// Whether JSON has the identifier of the connection.
+    pub(crate) connection_ids: bool,
     /// Whether JSON has a certificate completely each time, and not only once in a file.
     pub(crate) repeats_certificates: bool,
     pub(crate) has_colour: bool,
@@ -73,6 +75,7 @@ impl TextOptions {
             selected: _,
             fields,
             own_fields,
+            connection_ids,
             repeats_certificates: _,
             has_colour,
             zone,
@@ -81,6 +84,7 @@ impl TextOptions {
         *format == other.format
             && *fields == other.fields
             && *own_fields == other.own_fields
+            && *connection_ids == other.connection_ids
             && *has_colour == other.has_colour
             && zone.name() == other.zone.name()
             && *syslog == other.syslog
@@ -222,11 +226,12 @@ impl Renderer {
     }
 
     fn write_json(&self, event: &Event, text: &mut Vec<u8>) {
-        let json = JsonEvent { event, file: self.file.as_deref() };
-        match self.interface(event) {
-            Some(name) => json.write_with_interface(name, text),
-            None => json.write_to(text),
-        }
+        let names = EventNames {
+            file: self.file.as_deref(),
+            interface: self.interface(event),
+            connection_id: self.options.connection_ids,
+        };
+        JsonEvent::write_with(event, names, text);
     }
 
     /// The name of the interface that captured the packet, if events name it.

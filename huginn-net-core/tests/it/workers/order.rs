@@ -1,16 +1,37 @@
 //! Equal events in equal order for any number of workers.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use huginn_net_core::{Event, FlowLimits, Frames, TcpFlags};
+use huginn_net_core::{ConnectionId, Event, FlowLimits, Frames, TcpFlags};
 use proptest::prelude::*;
 
 use super::sources::{Buffered, Ending, Overwriting};
 use super::traffic::{Packet, arbitrary_packet, syns};
 use super::{analyze, builder};
 
+/// Number of an event in its flow, which its text begins with.
+fn number_in_flow(event: &Event<String>) -> Option<u32> {
+    event.kind.split_once(": ")?.0.parse().ok()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn events_of_a_connection_have_its_identifier_and_no_other(frames in prop::collection::vec(arbitrary_packet(), 0..200)) {
+        let (packets, mut latest) = (frames.concat(), HashMap::new());
+        for event in analyze(builder(1, 1), Overwriting::new(&packets)).0 {
+            let (connection, flow) = (event.connection(), (event.flow.client, event.flow.server));
+            prop_assert_eq!(connection.map(ConnectionId::first_packet), Some(event.first_packet));
+            if let Some(number) = number_in_flow(&event) {
+                // The first packet of a flow makes it.
+                prop_assert_eq!(number == 1, !latest.contains_key(&connection));
+                let before = latest.insert(connection, (number, flow));
+                prop_assert!(before.is_none_or(|before| before.0 < number && before.1 == flow));
+            }
+        }
+    }
 
     #[test]
     fn events_equal_for_any_worker_count(

@@ -61,6 +61,7 @@ struct Attack {
     /// The last failed login.
     at: u64,
     packet_number: u64,
+    first_packet: u64,
     flow: FlowId,
     reported: u32,
     is_growing: bool,
@@ -92,7 +93,7 @@ impl BruteForces {
             let attack = self.pairs.touch_mut(&key, now).and_then(|(_, logins)| logins.found.as_mut());
             if let Some(attack) = attack.filter(|attack| !attack.finding.has_login) {
                 attack.finding.has_login = true;
-                attack.flow = event.flow.clone();
+                (attack.first_packet, attack.flow) = (event.first_packet, event.flow.clone());
                 report(attack.report(event.ts, event.packet_number));
             }
             return;
@@ -133,6 +134,7 @@ impl BruteForces {
             proven: u32::try_from(proven).unwrap_or(u32::MAX),
             at,
             packet_number: event.packet_number,
+            first_packet: event.first_packet,
             flow: event.flow.clone(),
             reported: 0,
             is_growing: false,
@@ -174,7 +176,7 @@ impl Attack {
         self.finding.attempts = self.finding.attempts.saturating_add(1);
         self.finding.last_seen = seen.event.ts;
         (self.at, self.packet_number) = (seen.now.as_nanos(), seen.event.packet_number);
-        self.flow = seen.event.flow.clone();
+        (self.first_packet, self.flow) = (seen.event.first_packet, seen.event.flow.clone());
         self.proven = self.proven.saturating_add(seen.is_proven.into());
     }
 
@@ -189,6 +191,7 @@ impl Attack {
         finding.is_proven = self.proven >= MIN_PROVEN_LOGINS;
         finding.is_update = self.reported > 0;
         self.reported = self.finding.attempts;
-        Event::new(ts, packet_number, self.flow.clone(), Side::Client, finding)
+        let event = Event::new(ts, packet_number, self.flow.clone(), Side::Client, finding);
+        event.with_first_packet(self.first_packet)
     }
 }

@@ -118,8 +118,7 @@ impl Seen<'_> {
 
     /// The event of a conclusion at the packet of the update.
     fn event_of(&self, kind: FindingKind, packets: Vec<u64>) -> Event<Finding> {
-        let Event { ts, packet_number, flow, .. } = self.event;
-        Event::new(*ts, *packet_number, flow.clone(), Side::Client, Finding::new(kind, packets))
+        self.event.derive(Side::Client, Finding::new(kind, packets))
     }
 }
 

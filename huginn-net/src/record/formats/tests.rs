@@ -69,7 +69,7 @@ fn eve_has_values_of_suricata() {
 
 /// The networks of two GRE tunnels may have the same addresses.
 #[test]
-fn flows_of_two_tunnels_have_different_numbers() {
+fn connections_of_two_tunnels_or_times_have_different_numbers() {
     let path = crate::captures::path("tls-curl.pcap");
     let mut found = Vec::new();
     let mut keep = |event: Event| found.push(event);
@@ -79,18 +79,21 @@ fn flows_of_two_tunnels_have_different_numbers() {
         event.flow.tunnel = TunnelPath::with_key_word(&[TunnelLayer::Gre], key).map(Box::new);
         event.clone()
     };
-    let events = [in_tunnel(1), in_tunnel(2), in_tunnel(1)];
+    let mut events = [in_tunnel(1), in_tunnel(2), in_tunnel(1), in_tunnel(1)];
+    // Another connection on the same addresses and ports.
+    events[3].first_packet += 1;
     for (format, field) in [
         (EventFormat::Eve, "/flow_id"),
         (EventFormat::Zeek, "/uid"),
         (EventFormat::Ocsf, "/connection_info/uid"),
     ] {
-        let [one, two, again] = events.each_ref().map(|event| {
+        let [one, two, again, later] = events.each_ref().map(|event| {
             let text = FormattedEvent::new(format, event).to_string();
             serde_json::from_str::<Value>(&text).unwrap().pointer(field).unwrap().to_string()
         });
         assert_ne!(one, two, "{format:?}");
         assert_eq!(one, again, "{format:?}");
+        assert_ne!(one, later, "{format:?}");
     }
     let (mut logs, mut uids) = (ZeekLogs::new(ZeekForm::Json), BTreeSet::new());
     let mut keep = |log, row: &[u8]| {
@@ -100,7 +103,7 @@ fn flows_of_two_tunnels_have_different_numbers() {
     };
     events.iter().for_each(|event| logs.add(event, None, &mut keep));
     logs.finish(&mut keep);
-    assert_eq!(uids.len(), 2);
+    assert_eq!(uids.len(), 3);
 }
 
 /// EVE: values of Suricata 8.0.7 for the same capture. Suricata writes the bytes of IP addresses in `subjectaltname`.

@@ -40,21 +40,19 @@ pub(super) fn wire_text(event: &Event, bytes: &[u8]) -> String {
 pub(super) struct HashedFlow<'f> {
     flow: &'f FlowId,
     community_id: CommunityId,
-    /// The bytes that identify a flow: those of its Community ID, and others for each network that tunnels separate. Both directions
-    /// of a tunnel have the same, also where each has an identifier of its own.
+    /// The bytes that identify a connection: a hash of its Community ID, the network that tunnels separate, and its first packet. Both
+    /// directions of a tunnel have the same, also where each has an identifier of its own.
     pub(super) identity: [u8; 20],
 }
 
 impl<'f> HashedFlow<'f> {
-    pub(super) fn new(flow: &'f FlowId) -> Self {
+    pub(super) fn new(event: &'f Event) -> Self {
+        let Event { ref flow, first_packet, .. } = *event;
         let community_id = CommunityId::from_flow(flow);
-        let (digest, key) = (community_id.digest(), flow.tunnel_key());
-        if key == 0 {
-            return Self { flow, community_id, identity: digest };
-        }
         let mut hash = Sha1::new();
-        hash.update(digest);
-        hash.update(key.to_be_bytes());
+        hash.update(community_id.digest());
+        hash.update(flow.tunnel_key().to_be_bytes());
+        hash.update(first_packet.to_be_bytes());
         Self { flow, community_id, identity: hash.finalize().into() }
     }
 }

@@ -13,7 +13,7 @@ use super::values::HashedFlow;
 use super::{EventFormat, FormattedEvent};
 use crate::record::EventKind;
 use crate::record::describe::{self, FieldName, Object, Omit, Value};
-use crate::record::event::add_event;
+use crate::record::event::{EventNames, add_event};
 use crate::{Event, Observation, json};
 
 thread_local! {
@@ -25,7 +25,7 @@ thread_local! {
 #[derive(Default)]
 struct Buffers {
     objects: Vec<Vec<u8>>,
-    flow: Option<(EventFormat, bool, FlowId)>,
+    flow: Option<(EventFormat, bool, u64, FlowId)>,
     /// The fields of the flow.
     flow_fields: Vec<Vec<u8>>,
     /// A value in the form of our JSON.
@@ -47,7 +47,7 @@ impl Buffers {
         let Some(kind) = plan.kind(EventKind::of(&event.kind).number(), is_quic(event)) else { return };
         self.objects.resize_with(plan.objects.len(), Vec::new);
         self.objects.iter_mut().for_each(Vec::clear);
-        self.add_flow(plan, format, kind.is_alert, &event.flow);
+        self.add_flow(plan, format, kind.is_alert, event);
         for (object, fields) in &kind.constants {
             if let Some(buffer) = self.objects.get_mut(*object) {
                 buffer.extend_from_slice(fields);
@@ -66,12 +66,13 @@ impl Buffers {
     }
 
     /// Adds the fields of the flow, which consecutive events often share.
-    fn add_flow(&mut self, plan: &FormatPlan, format: EventFormat, is_alert: bool, flow: &FlowId) {
-        let is_last = |(last, was_alert, of): &(EventFormat, bool, FlowId)| {
-            *last == format && *was_alert == is_alert && of == flow
+    fn add_flow(&mut self, plan: &FormatPlan, format: EventFormat, is_alert: bool, event: &Event) {
+        let Event { flow, first_packet, .. } = event;
+        let is_last = |(last, was_alert, first, of): &(EventFormat, bool, u64, FlowId)| {
+            *last == format && *was_alert == is_alert && first == first_packet && of == flow
         };
         if !self.flow.as_ref().is_some_and(is_last) {
-            let hashed = HashedFlow::new(flow);
+            let hashed = HashedFlow::new(event);
             for target in if is_alert { &plan.alert_flow } else { &plan.flow } {
                 self.add_if(target.object, &target.name, |out| {
                     (target.form)(&hashed, out);
@@ -79,7 +80,7 @@ impl Buffers {
                 });
             }
             self.flow_fields.clone_from(&self.objects);
-            self.flow = Some((format, is_alert, flow.clone()));
+            self.flow = Some((format, is_alert, *first_packet, flow.clone()));
         } else {
             for (buffer, fields) in self.objects.iter_mut().zip(&self.flow_fields) {
                 buffer.extend_from_slice(fields);
@@ -165,7 +166,8 @@ pub(super) fn add_fields(
     output: &mut impl FieldOutput,
 ) {
     let mut fields = EventFields { output, event, kind, next: 0 };
-    let Ok(()) = add_event(event, file, interface, &mut fields, |_| Ok(()));
+    let names = EventNames { file, interface, connection_id: false };
+    let Ok(()) = add_event(event, names, &mut fields, |_| Ok(()));
 }
 
 /// Whether a hello came over QUIC.

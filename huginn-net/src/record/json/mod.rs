@@ -6,7 +6,7 @@ use std::fmt;
 use std::str;
 
 use super::describe::write_object;
-use super::event::add_event;
+use super::event::{EventNames, add_event};
 use crate::Event;
 
 /// An event as one flat JSON object (RFC 8259): its [record](crate::record::EventRecord).
@@ -23,19 +23,15 @@ pub struct JsonEvent<'a> {
 impl JsonEvent<'_> {
     /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        self.write(None, out);
-    }
-
-    /// As [`write_to`](Self::write_to), with the name of the interface that captured the packet.
-    pub fn write_with_interface(&self, interface: &str, out: &mut Vec<u8>) {
-        self.write(Some(interface), out);
-    }
-
-    #[inline]
-    fn write(&self, interface: Option<&str>, out: &mut Vec<u8>) {
         let Self { event, file } = *self;
+        Self::write_with(event, EventNames { file, ..EventNames::default() }, out);
+    }
+
+    /// Appends the object of an event with these names, in UTF-8 and without a newline.
+    #[inline]
+    pub fn write_with(event: &Event, names: EventNames<'_>, out: &mut Vec<u8>) {
         write_object::<false>(out, |object| {
-            add_event(event, file, interface, object, |object| flow::add(object, &event.flow))
+            add_event(event, names, object, |object| flow::add(object, &event.flow))
         });
     }
 }

@@ -244,7 +244,6 @@ impl Learner {
         };
         let finding = Finding::new(FindingKind::NewFingerprint(finding), vec![event.packet_number]);
         self.counters.count(&finding);
-        let Event { ts, packet_number, flow, .. } = event;
-        Some(Event::new(*ts, *packet_number, flow.clone(), subject, Observation::Finding(Box::new(finding))))
+        Some(event.derive(subject, Observation::Finding(Box::new(finding))))
     }
 }

@@ -54,6 +54,8 @@ pub(super) struct Target {
     pub(super) at: u64,
     pub(super) ts: Timestamp,
     pub(super) packet_number: u64,
+    /// Whether that packet is the first of a connection.
+    pub(super) begins_flow: bool,
     pub(super) client_port: u16,
     pub(super) segments: ScanSegments,
     pub(super) syns: u32,
@@ -126,6 +128,7 @@ impl Client {
                 at,
                 ts: event.ts,
                 packet_number: event.packet_number,
+                begins_flow: event.packet_number == event.first_packet,
                 client_port: event.flow.client.port(),
                 segments,
                 syns: 1,

@@ -56,6 +56,7 @@ pub(super) struct LastSegment {
     pub(super) at: u64,
     ts: Timestamp,
     packet_number: u64,
+    first_packet: u64,
     client_port: u16,
     server: SocketAddr,
 }
@@ -200,6 +201,7 @@ impl OpenScan {
             at: seen.now.as_nanos(),
             ts: event.ts,
             packet_number: event.packet_number,
+            first_packet: event.first_packet,
             client_port: event.flow.client.port(),
             server,
         };
@@ -236,14 +238,14 @@ impl OpenScan {
     /// The event of the scan as it is, at its last segment. Counts as a report.
     pub(super) fn report(&mut self, ip: IpAddr, tunnel: Option<Box<TunnelPath>>, now: u64) -> Event<Finding> {
         self.set_reported();
-        let LastSegment { ts, packet_number, client_port, server, .. } = self.last;
+        let LastSegment { ts, packet_number, first_packet, client_port, server, .. } = self.last;
         let flow = FlowId::new(SocketAddr::new(ip, client_port), server, TransportKind::Tcp, tunnel);
         let mut finding = Finding::new(FindingKind::Scan(self.finding()), self.packets.clone());
         // A connection of the host itself, which anybody may name as the sender of a scan, soon gets data.
         let latest = now.saturating_sub(SCAN_ANSWER_NANOS);
         finding.is_proven = self.proofs.iter().any(|(_, at)| *at <= latest);
         finding.is_update = std::mem::replace(&mut self.is_update, true);
-        Event::new(ts, packet_number, flow, Side::Client, finding)
+        Event::new(ts, packet_number, flow, Side::Client, finding).with_first_packet(first_packet)
     }
 
     /// The tool, and the number of targets that got SYNs of it only, if they are enough to name it.
@@ -279,8 +281,9 @@ impl OpenScan {
 
 impl LastSegment {
     fn new(server: SocketAddr, target: &Target) -> Self {
-        let Target { at, ts, packet_number, client_port, .. } = *target;
-        Self { at, ts, packet_number, client_port, server }
+        let Target { at, ts, packet_number, client_port, begins_flow, .. } = *target;
+        let first_packet = if begins_flow { packet_number } else { 0 };
+        Self { at, ts, packet_number, first_packet, client_port, server }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use huginn_net_core::FlowId;
 
+use crate::Event;
 use crate::record::formats::EventFormat;
 use crate::record::formats::plan::FormatPlan;
 use crate::record::formats::values::HashedFlow;
@@ -9,8 +10,9 @@ use crate::record::formats::values::HashedFlow;
 /// The values of a flow, which consecutive events often share.
 #[derive(Debug)]
 pub(super) struct FlowValues {
-    pub(super) flow: FlowId,
-    /// What identifies the flow.
+    flow: FlowId,
+    first_packet: u64,
+    /// What identifies the connection.
     pub(super) identity: [u8; 20],
     /// In the form of JSON, one after another in the order of the plan.
     values: Vec<u8>,
@@ -18,14 +20,20 @@ pub(super) struct FlowValues {
 }
 
 impl FlowValues {
-    pub(super) fn new(flow: &FlowId) -> Self {
-        let hashed = HashedFlow::new(flow);
+    pub(super) fn new(event: &Event) -> Self {
+        let Event { ref flow, first_packet, .. } = *event;
+        let hashed = HashedFlow::new(event);
         let (mut values, mut ends) = (Vec::with_capacity(256), Vec::with_capacity(8));
         for target in &FormatPlan::get(EventFormat::Zeek).flow {
             (target.form)(&hashed, &mut values);
             ends.push(values.len());
         }
-        Self { flow: flow.clone(), identity: hashed.identity, values, ends }
+        Self { flow: flow.clone(), first_packet, identity: hashed.identity, values, ends }
+    }
+
+    /// Whether they are those of an event.
+    pub(super) fn are_of(&self, event: &Event) -> bool {
+        self.first_packet == event.first_packet && self.flow == event.flow
     }
 
     /// The values in the order of the plan.

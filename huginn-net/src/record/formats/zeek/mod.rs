@@ -173,8 +173,8 @@ impl ZeekLogs {
         let number = EventKind::of(&event.kind).number();
         let Some(log) = columns::log_of(number) else { return };
         let values = match self.flow_values.take() {
-            Some(values) if values.flow == event.flow => values,
-            _ => FlowValues::new(&event.flow),
+            Some(values) if values.are_of(event) => values,
+            _ => FlowValues::new(event),
         };
         let (key, mut row) =
             (values.identity, Row::new(event, file, log, &values, mem::take(&mut self.spare)));
@@ -204,7 +204,7 @@ impl ZeekLogs {
     /// Ends a connection whose event is not selected: writes its rows.
     pub fn end_connection(&mut self, event: &Event, write: &mut impl FnMut(ZeekLog, &[u8])) {
         if matches!(event.kind, Observation::Connection(_)) {
-            self.close(HashedFlow::new(&event.flow).identity, write);
+            self.close(HashedFlow::new(event).identity, write);
         }
     }
 
