@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use huginn_net::core::FlowId;
+use huginn_net::observation::ConnectionEnd;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Side};
 
 /// The packet of a client, its JA4, and the subject of the server's certificate.
@@ -16,24 +16,24 @@ type Match = (u64, String, String);
 pub(crate) fn matches(capture: &str, listed: &[String]) -> Result<Vec<Match>, Box<dyn Error>> {
     let mut found = Vec::new();
     // The connections of listed clients, until their certificates come or they end.
-    let mut open: HashMap<FlowId, (u64, String)> = HashMap::new();
-    let mut analyzer = HuginnNet::builder().handshakes(true).connections(true).build();
+    let mut open = HashMap::new();
+    let mut analyzer = HuginnNet::builder().handshakes(true).connection_ends(true).build();
     analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event| match &event.kind {
         Observation::TlsClient(client) => {
             let ja4 = client.client.hello.ja4().to_string();
             if listed.contains(&ja4) {
-                open.insert(event.flow, (event.packet_number, ja4));
+                open.insert(event.connection(), (event.packet_number, ja4));
             }
         }
         Observation::TlsCertificates(observed) if event.subject == Side::Server => {
             let certificate = observed.certificates.certificates.first();
             let subject =
                 certificate.and_then(|found| found.fields()?.subject.as_ref()).map(ToString::to_string);
-            if let Some((packet, ja4)) = open.remove(&event.flow) {
+            if let Some((packet, ja4)) = open.remove(&event.connection()) {
                 found.push((packet, ja4, subject.unwrap_or_default()));
             }
         }
-        Observation::Connection(_) => _ = open.remove(&event.flow),
+        Observation::Own(own) if own.get::<ConnectionEnd>().is_some() => _ = open.remove(&event.connection()),
         _ => {}
     })?;
     Ok(found)

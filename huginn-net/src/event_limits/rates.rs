@@ -8,6 +8,7 @@ use huginn_net_core::Event;
 
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
+use crate::observation::ConnectionEnd;
 use crate::record::EventKind;
 use crate::{Observation, Scope};
 
@@ -25,6 +26,8 @@ pub struct Ticket {
     /// Whether the peer answered before.
     is_answered: bool,
     bytes: u64,
+    /// Whether no limit applies.
+    is_end: bool,
 }
 
 impl Ticket {
@@ -40,6 +43,7 @@ impl Ticket {
                 Observation::Conflict(found) => found.is_proven,
                 _ => event.is_answered,
             },
+            is_end: matches!(observation, Observation::Own(own) if own.get::<ConnectionEnd>().is_some()),
             bytes: match event.text_bytes {
                 0 => frame.event_bytes(observation, observation.text_limit()),
                 bytes => bytes.into(),
@@ -209,6 +213,7 @@ impl Rates {
         };
         match counts.add(ticket) {
             Ok(()) => true,
+            Err(_) if ticket.is_end => true,
             Err(excess) => {
                 self.suppress(&excess, ticket);
                 false

@@ -38,7 +38,7 @@ pub use self::finding::{
     ScanFinding, ScanRemark, ScanSegments, ScanTarget, ServerMark, ServerMarks, UnusualServerFinding,
 };
 pub use self::history::TcpHistory;
-pub use self::own::{IntoOwn, OwnEvent, OwnObservation};
+pub use self::own::{ConnectionEnd, IntoOwn, OwnEvent, OwnObservation};
 pub(crate) use self::reasons::REASON_NAMES;
 pub use self::reasons::Reasons;
 pub use self::tool::ToolObservation;
@@ -104,7 +104,8 @@ pub enum Observation {
     Connection(Box<Connection>),
     /// A value of the event before it that a list watches; only with [`Configure::watch_lists`](crate::Configure::watch_lists).
     Match(Box<Match>),
-    /// An event of a protocol of the caller's own; only with [`Configure::with`](crate::Configure::with).
+    /// An event of a protocol of the caller's own, with [`Configure::with`](crate::Configure::with), or a [`ConnectionEnd`], with
+    /// [`Configure::connection_ends`](crate::Configure::connection_ends).
     Own(Box<OwnObservation>),
 }
 

@@ -156,6 +156,34 @@ impl fmt::Debug for OwnObservation {
     }
 }
 
+/// The end of a connection, or of a flow over UDP, after its last event; only with
+/// [`Configure::connection_ends`](crate::Configure::connection_ends). It is that of the latest packet with an event.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use huginn_net::observation::ConnectionEnd;
+/// use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+/// let mut events = HashMap::new();
+/// HuginnNet::builder().connection_ends(true).build().analyze(CaptureReader::open(path)?, &mut |event: Event| {
+///     match &event.kind {
+///         Observation::Own(own) if own.get::<ConnectionEnd>().is_some() => _ = events.remove(&event.connection()),
+///         _ => *events.entry(event.connection()).or_insert(0) += 1,
+///     }
+/// })?;
+/// assert!(events.is_empty());
+/// # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ConnectionEnd {}
+
+impl OwnEvent for ConnectionEnd {
+    const NAME: &'static str = "connection_end";
+}
+
 /// What own protocols emit: one event, or that of one of several protocols.
 pub trait IntoOwn: Send {
     /// The event.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use huginn_net_consistency::Outcome;
-use huginn_net_core::{Side, StreamFlow};
+use huginn_net_core::{FlowId, PacketRef, Side, StreamFlow};
 use huginn_net_ssh::SshPeers;
 use huginn_net_tcp::TcpFlow;
 use huginn_net_tls::TlsUdpFlow;
@@ -51,8 +51,17 @@ pub(super) struct ProtocolStates {
     pub(super) mismatch: Cell<Option<Outcome>>,
     /// Whether the ClientHello of the connection names no server; set only if findings are enabled.
     pub(super) is_nameless: Cell<bool>,
-    /// The summary of the connection; absent unless it is reported.
+    /// The summary of the connection, or what its end needs; absent unless one of them is reported.
     pub(super) connection: Option<Box<OpenConnection>>,
+}
+
+impl ProtocolStates {
+    /// Takes note that an event is reported at a packet of a flow, whose end is reported, too.
+    #[cold]
+    pub(super) fn note_report(&mut self, packet: PacketRef, flow: impl FnOnce() -> FlowId) {
+        let new = || Box::new(OpenConnection::at(packet, flow()));
+        self.connection.get_or_insert_with(new).note_report(packet);
+    }
 }
 
 /// The state of a flow above its transport.

@@ -26,8 +26,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Event, Examples, Interest, NextSeq, Origin, Protocol, ReplaceableReader, Route, Segment, Side, Tally,
-    Timestamp, first_sender,
+    Event, Examples, FlowId, Interest, NextSeq, Origin, PacketRef, Protocol, ReplaceableReader, Route,
+    Segment, Side, Tally, Timestamp, first_sender,
 };
 use huginn_net_http::HttpParser;
 use huginn_net_ssh::SshParser;
@@ -81,6 +81,7 @@ pub struct Observers {
     hosts: HostLimits,
     event_limits: EventLimits,
     connections: bool,
+    connection_ends: bool,
     watcher: Option<Box<Watcher>>,
     baseline: Option<Arc<Baseline>>,
     known: Option<Arc<KnownAlerts>>,
@@ -172,14 +173,35 @@ impl Checks<'_> {
     }
 }
 
+/// What a segment caused.
+#[derive(Clone, Copy, Default)]
+struct Emitted {
+    /// Whether there are events for the sink.
+    has_reports: bool,
+    /// Whether one has the algorithms of SSH, after which the login comes.
+    has_keys: bool,
+    /// Number of events above the limits.
+    suppressed: u64,
+}
+
+impl Emitted {
+    #[inline]
+    fn add(&mut self, output: &FlowOutput) {
+        if let Route::Report(observation) = output {
+            self.has_reports = true;
+            self.has_keys |= matches!(observation, Observation::SshHandshake(_));
+        }
+    }
+
+    fn suppress(&mut self, output: &FlowOutput) {
+        self.has_keys |= matches!(output, Route::Report(Observation::SshHandshake(_)));
+        self.suppressed = self.suppressed.saturating_add(1);
+    }
+}
+
 /// The number of the packet of an event.
 fn number_of(origin: &Origin, segment: &Segment<'_>) -> u64 {
     origin.packet.map_or(segment.packet_number, |found| found.number)
-}
-
-/// Whether an event has the algorithms of SSH, after which the login comes.
-fn has_ssh_keys(output: &FlowOutput) -> bool {
-    matches!(output, Route::Report(Observation::SshHandshake(_)))
 }
 
 /// Marks an update of a host that is its first one in the connection.
@@ -301,7 +323,7 @@ impl Protocol for Observers {
         {
             emit(Side::Client.into(), progress_update(step, by_tool, handshake.is_proven()));
         }
-        let (is_proven, mut has_keys, mut suppressed) = (handshake.is_proven(), false, 0_u64);
+        let (is_proven, mut emitted) = (handshake.is_proven(), Emitted::default());
         let answered = Answered::new(*handshake, segment.tcp().is_some());
         let is_plain = !self.settings.profiles
             && self.baseline.is_none()
@@ -311,26 +333,30 @@ impl Protocol for Observers {
             let (limits, frame) = (self.event_limits.of_connection(), EventFrame::from_segment(segment));
             self.run(segment, sender, protocols, &mut |origin, mut output| {
                 complete(&mut output, is_proven, || number_of(&origin, segment));
-                has_keys |= has_ssh_keys(&output);
                 match allowance.admits(&limits, frame, &output) {
                     Some(text_bytes) => {
+                        emitted.add(&output);
                         let is_answered = answered.is_so(origin.subject);
                         emit(Origin { text_bytes, is_answered, ..origin }, output);
                     }
-                    None => suppressed = suppressed.saturating_add(1),
+                    None => emitted.suppress(&output),
                 }
             })
         } else {
             let checks = self.checks(allowance, has_updated, matches, (is_proven, answered));
             let interest;
-            (interest, has_keys, suppressed) = self.run_checked(segment, sender, protocols, checks, emit);
+            (interest, emitted) = self.run_checked(segment, sender, protocols, checks, emit);
             interest
         };
-        if suppressed > 0 {
-            self.count_suppressed(suppressed);
+        if emitted.suppressed > 0 {
+            self.count_suppressed(emitted.suppressed);
             self.examples.add_segment(&self.counters, segment, sender);
         }
-        if has_keys && has_findings {
+        if emitted.has_reports && self.connection_ends {
+            let flow = || FlowId::from_segment(segment, sender);
+            protocols.note_report(PacketRef::from_segment(segment), flow);
+        }
+        if emitted.has_keys && has_findings {
             *login = Some(Box::default());
         }
         if let Some(found) = login.as_mut().and_then(|login| login.on_segment(segment, sender)) {
@@ -373,7 +399,8 @@ impl Protocol for Observers {
         let FlowState { mut protocols, mut allowance, mut has_updated, handshake, mut matches, .. } = flow;
         let is_proven = handshake.is_proven();
         let answered = Answered::new(handshake, matches!(protocols.transport, TransportState::Tcp(_)));
-        let mut connection = protocols.connection.take();
+        let (mut connection, ends) = (protocols.connection.take(), self.connection_ends);
+        let mut last = None;
         let (mut watcher, known) = (self.watcher.take(), self.known.take());
         let checks = self.checks(&mut allowance, &mut has_updated, &mut matches, (is_proven, answered));
         let mut checks = Checks { watcher: watcher.as_deref_mut(), known: known.as_deref(), ..checks };
@@ -389,6 +416,9 @@ impl Protocol for Observers {
                 event.conflict = conflict;
                 event.is_answered = answered.is_so(subject);
                 event.text_bytes = if is_match { text_bytes } else { 0 };
+                if ends && matches!(event.kind, Route::Report(_)) {
+                    last = Some((PacketRef { ts, number: packet_number }, event.flow.clone()));
+                }
                 emit(event);
             });
         };
@@ -401,11 +431,23 @@ impl Protocol for Observers {
         self.end_stream(&mut protocols, &mut on_event);
         #[cfg(feature = "decrypt")]
         self.end_datagrams(&mut protocols, &mut on_event);
+        let mut end = None;
         if let Some(connection) = connection {
-            let is_reserved = connection.is_reserved;
-            connection.into_event().into_iter().for_each(|event| admit(event, is_reserved));
+            end = connection.end().filter(|_| ends);
+            if self.connections {
+                let is_reserved = connection.is_reserved;
+                connection.into_event().into_iter().for_each(|event| admit(event, is_reserved));
+            }
         }
         let suppressed = checks.suppressed;
+        if let Some((packet, flow)) = last {
+            // The last events of a flow may be its first.
+            let mut connection = OpenConnection::at(packet, flow);
+            connection.note_report(packet);
+            end = connection.end();
+        }
+        // The limits do not apply: programs free what they have of the connection.
+        end.into_iter().for_each(&mut *emit);
         (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
@@ -485,8 +527,7 @@ impl Observers {
         }
     }
 
-    /// As [`run`](Self::run), with profiles, watch lists, a baseline or known alerts, which take part in each event. Also returns whether
-    /// the events have the algorithms of SSH, and how many were suppressed.
+    /// As [`run`](Self::run), with profiles, watch lists, a baseline or known alerts, which take part in each event.
     // Not inlined, so that an analysis without them has no more code.
     #[cold]
     #[inline(never)]
@@ -497,24 +538,25 @@ impl Observers {
         flow: &mut ProtocolStates,
         checks: Checks<'_>,
         emit: &mut dyn FnMut(Origin, FlowOutput),
-    ) -> (Interest, bool, u64) {
+    ) -> (Interest, Emitted) {
         let (mut watcher, known) = (self.watcher.take(), self.known.take());
         let mut checks = Checks { watcher: watcher.as_deref_mut(), known: known.as_deref(), ..checks };
         let frame = (EventFrame::from_segment(segment), 0);
         let (own, other) = (segment.source(), segment.destination());
         let at = (segment.ts, sender.choose((own, other), (other, own)));
-        let (mut has_keys, answered) = (false, checks.answered);
+        let (mut emitted, answered) = (Emitted::default(), checks.answered);
         let interest = self.run(segment, sender, flow, &mut |origin, mut output| {
             complete(&mut output, checks.is_proven, || number_of(&origin, segment));
-            has_keys |= has_ssh_keys(&output);
+            emitted.has_keys |= matches!(output, Route::Report(Observation::SshHandshake(_)));
             checks.pass(output, origin.subject, frame, at, &mut |subject, text_bytes, output| {
+                emitted.add(&output);
                 let is_answered = answered.is_so(subject);
                 emit(Origin { subject, text_bytes, is_answered, ..origin }, output);
             });
         });
-        let suppressed = checks.suppressed;
+        emitted.suppressed = checks.suppressed;
         (self.watcher, self.known) = (watcher, known);
-        (interest, has_keys, suppressed)
+        (interest, emitted)
     }
 
     /// Runs the protocols over a segment, and adds it and their events to the summary of its connection.

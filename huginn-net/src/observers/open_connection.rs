@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_consistency::Consistency;
-use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, without_padding};
+use huginn_net_core::{Event, FlowId, Interest, PacketRef, Route, Segment, Side, without_padding};
 use huginn_net_db::HttpMatch;
 use huginn_net_http::Role;
 use huginn_net_ssh::{Hassh, SshPeer};
@@ -12,7 +12,7 @@ use huginn_net_tcp::Handshake;
 use crate::Observation;
 use crate::hosts::FlowOutput;
 use crate::limits::MAX_HOST_BYTES;
-use crate::observation::{Connection, TcpHistory, TextLimit, TlsClientObservation, Traffic};
+use crate::observation::{Connection, ConnectionEnd, TcpHistory, TextLimit, TlsClientObservation, Traffic};
 
 /// A connection that has not ended yet.
 #[derive(Debug)]
@@ -33,9 +33,15 @@ pub(crate) struct OpenConnection {
 impl OpenConnection {
     /// Starts the summary of a flow with its first packet.
     pub(crate) fn new(segment: &Segment<'_>, sender: Side, is_reserved: bool) -> Self {
+        let (packet, flow) = (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender));
+        Self { is_reserved, ..Self::at(packet, flow) }
+    }
+
+    /// Starts the summary of a flow at a packet.
+    pub(super) fn at(packet: PacketRef, flow: FlowId) -> Self {
         let connection = Connection {
-            start: segment.ts,
-            end: segment.ts,
+            start: packet.ts,
+            end: packet.ts,
             client: Traffic::default(),
             server: Traffic::default(),
             history: TcpHistory::default(),
@@ -54,14 +60,29 @@ impl OpenConnection {
             mismatch: None,
         };
         Self {
-            flow: FlowId::from_segment(segment, sender),
+            flow,
             interest: Interest::More,
-            is_reserved,
+            is_reserved: false,
             has_findings: false,
             is_server_doubtful: false,
-            packet_number: segment.packet_number,
+            packet_number: packet.number,
             connection,
         }
+    }
+
+    /// Takes note that an event of the connection is reported at a packet.
+    pub(super) fn note_report(&mut self, packet: PacketRef) {
+        self.has_findings = true;
+        (self.connection.end, self.packet_number) = (packet.ts, packet.number);
+    }
+
+    /// The end of the connection, at its latest packet that is noted, if an event was reported.
+    pub(super) fn end(&self) -> Option<Event<FlowOutput>> {
+        let end = Observation::Own(Box::new(ConnectionEnd {}.into()));
+        let event = |flow| {
+            Event::new(self.connection.end, self.packet_number, flow, Side::Client, Route::Report(end))
+        };
+        self.has_findings.then(|| event(self.flow.clone()))
     }
 
     /// Counts a packet.

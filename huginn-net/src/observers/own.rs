@@ -2,7 +2,9 @@
 
 use std::mem;
 
-use huginn_net_core::{Event, Interest, NextSeq, Origin, Protocol, Route, Segment, Side, Timestamp};
+use huginn_net_core::{
+    Event, FlowId, Interest, NextSeq, Origin, PacketRef, Protocol, Route, Segment, Side, Timestamp,
+};
 
 use super::open_connection::OpenConnection;
 use super::progress::Answered;
@@ -237,15 +239,21 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
         }
         if *own_stage == Stage::Open {
             let own_side = |side: Side| if *is_exchanged { side.peer() } else { side };
+            let mut has_reports = false;
             let interest = own.on_segment(segment, own_side(sender), own_flow, &mut |origin, event| {
                 let frame = EventFrame::from_segment(segment);
                 let answered = Answered::new(built_in.handshake, segment.tcp().is_some());
                 if let Some((text_bytes, output)) = observers.own_output(event, frame, built_in) {
+                    has_reports = true;
                     let subject = own_side(origin.subject);
                     let is_answered = answered.is_so(subject);
                     emit(Origin { subject, text_bytes, is_answered, ..origin }, output);
                 }
             });
+            if has_reports && observers.connection_ends {
+                let flow = || FlowId::from_segment(segment, sender);
+                built_in.protocols.note_report(PacketRef::from_segment(segment), flow);
+            }
             if interest == Interest::Done {
                 *own_stage = Stage::Done;
             }
@@ -287,6 +295,10 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
                     if is_exchanged {
                         event.subject = event.subject.peer();
                         mem::swap(&mut event.flow.client, &mut event.flow.server);
+                    }
+                    if observers.connection_ends {
+                        let packet = PacketRef { ts: event.ts, number: event.packet_number };
+                        built_in.protocols.note_report(packet, || event.flow.clone());
                     }
                     emit(event);
                 }

@@ -41,6 +41,7 @@ impl Observers {
             hosts: HostLimits::default(),
             event_limits: EventLimits::default(),
             connections: false,
+            connection_ends: false,
             watcher: None,
             baseline: None,
             known: None,
@@ -234,6 +235,16 @@ pub trait Configure: Sized {
     #[must_use]
     fn connections(self, report: bool) -> Self {
         self.set(|own| own.connections = report)
+    }
+
+    /// Enables or disables (default) a [`ConnectionEnd`](crate::observation::ConnectionEnd) after the last event of each flow that has an
+    /// event: a program that keeps state by [connection](huginn_net_core::Event::connection) then frees it. It costs memory for each
+    /// flow with an event, and no time for other packets. No limit of events leaves it out. The scope of p0f has none.
+    ///
+    /// Conclusions about a host, such as findings, are no events of the flow: they may name a connection that has ended, or had no other event.
+    #[must_use]
+    fn connection_ends(self, report: bool) -> Self {
+        self.set(|own| own.connection_ends = report)
     }
 }
 

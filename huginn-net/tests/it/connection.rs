@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use huginn_net::consistency::Outcome;
-use huginn_net::observation::Connection;
+use huginn_net::observation::{Connection, ConnectionEnd};
 use huginn_net::observers::EventLimits;
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers};
@@ -64,6 +64,52 @@ fn events_join_by_connection() {
     }
 }
 
+fn is_end(event: &Event) -> bool {
+    matches!(&event.kind, Observation::Own(own) if own.get::<ConnectionEnd>().is_some())
+}
+
+/// Also without room for any other event, which leaves them out.
+#[test]
+fn each_connection_with_an_event_ends_once_after_its_last_event() {
+    for path in captures::with_extension(&["pcap", "pcapng"]) {
+        let is_limited = path.to_str().unwrap().contains("tls-c");
+        let ratios = [EventLimits::default().max_output_ratio, Some(1)];
+        for max_output_ratio in ratios.into_iter().take(if is_limited { 2 } else { 1 }) {
+            let limits = EventLimits { max_output_ratio, ..EventLimits::default() };
+            let analyze = |ends| {
+                let observers = Observers::default().connection_ends(ends).event_limits(limits);
+                let mut events: Vec<Event> = Vec::new();
+                let mut analyzer = HuginnNet::builder_with(observers).build();
+                analyzer.analyze(CaptureReader::open(&path).unwrap(), &mut events).unwrap();
+                events
+            };
+            let (events, without) = (analyze(true), analyze(false));
+            assert!(events.iter().filter(|event| !is_end(event)).eq(&without), "{path:?}");
+            let mut open = BTreeMap::new();
+            for event in events.iter().filter(|event| !is_conclusion(event)) {
+                if is_end(event) {
+                    assert_eq!(open.insert(event.connection(), false), Some(true), "{path:?} {event:?}");
+                } else {
+                    assert_ne!(open.insert(event.connection(), true), Some(false), "{path:?} {event:?}");
+                }
+            }
+            assert!(open.values().all(|is_open| !is_open), "{path:?}");
+        }
+    }
+}
+
+/// Whether an event is about a host, not a flow.
+fn is_conclusion(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        Observation::Uptime(_)
+            | Observation::HostChange(_)
+            | Observation::IpSharing(_)
+            | Observation::Tool(_)
+            | Observation::Finding(_)
+    )
+}
+
 #[test]
 fn other_events_stay_and_each_flow_has_a_connection() {
     for path in captures::with_extension(&["pcap", "pcapng"]) {
@@ -75,16 +121,7 @@ fn other_events_stay_and_each_flow_has_a_connection() {
         assert!(others == expected, "{path}");
         let mut flows: BTreeMap<_, usize> = BTreeMap::new();
         // Updates of hosts are about addresses that several flows share.
-        let is_of_flow = |event: &&Event| {
-            !matches!(
-                event.kind,
-                Observation::Uptime(_)
-                    | Observation::HostChange(_)
-                    | Observation::IpSharing(_)
-                    | Observation::Tool(_)
-            )
-        };
-        for event in others.iter().filter(is_of_flow) {
+        for event in others.iter().filter(|event| !is_conclusion(event)) {
             flows.insert((event.flow.client, event.flow.server), 0);
         }
         for event in &rows {

@@ -248,6 +248,13 @@ fn own_events_have_connections_and_limits() {
     assert_eq!(names(&events), ["datagram", "datagram", "connection"]);
     assert_eq!(analyzer.protocol().observers().counters().events_suppressed.connection, 3);
 
+    let own = Datagrams { has_end: true, ..Datagrams::default() };
+    let (mut events, builder_with_ends) = (Vec::new(), HuginnNet::builder().with(own).connection_ends(true));
+    builder_with_ends.build().analyze(datagrams(2), &mut events).unwrap();
+    assert_eq!(names(&events), ["datagram", "datagram", "datagram", "connection_end"]);
+    let connections = |event: &Event| event.connection() == events[0].connection();
+    assert!(events.iter().all(connections) && events[0].connection().is_some());
+
     let limits = EventLimits { max_text_bytes: Some(2), ..EventLimits::default() };
     let (mut events, mut analyzer): (Vec<Event>, _) = (Vec::new(), builder().event_limits(limits).build());
     analyzer.analyze(datagrams(1), &mut events).unwrap();
