@@ -39,48 +39,25 @@ impl OwnEvent for Connect {
     const NAME: &'static str = "mqtt_connect";
 }
 
-/// Reads the CONNECT packet of an MQTT client (MQTT 3.1.1, section 3.1).
-struct Mqtt(Vec<u8>);
+/// Reads the CONNECT packet of a client (MQTT 3.1.1, section 3.1), whose remaining length is one byte.
+impl StreamPrefix for Connect {
+    const SENDER: Side = Side::Client;
+    const MAX_LEN: usize = 10;
 
-impl StreamParser for Mqtt {
-    type Event = Connect;
-    type Counters = ();
-    type Settings = ();
-
-    fn probe(_: Side, first: &[u8]) -> Probe {
-        if first.get(4..8) == Some(b"MQTT") { Probe::Certain } else { Probe::NotForUs }
-    }
-
-    fn new(_: StreamStart, (): ()) -> Self {
-        Self(Vec::new())
-    }
-
-    fn on_data(
-        &mut self,
-        side: Side,
-        data: StreamData<'_>,
-        _: &mut (),
-        emit: &mut impl FnMut(Side, Connect),
-    ) {
-        if let StreamData::Bytes(bytes) = data {
-            self.0.extend(bytes.iter().take(10));
+    fn parse(prefix: &[u8]) -> PrefixParse<Self> {
+        match *prefix {
+            [0x10, _, 0, 4, b'M', b'Q', b'T', b'T', level, flags, ..] => {
+                PrefixParse::Event(Self { level, clean_session: flags & 2 != 0 })
+            }
+            [0x10] | [0x10, 0..=0x7f] | [0x10, 0..=0x7f, 0, ..] if prefix.len() < 10 => PrefixParse::NeedMore,
+            _ => PrefixParse::NotForUs,
         }
-        if let [0x10, _, _, _, _, _, _, _, level, flags, ..] = *self.0 {
-            emit(side, Connect { level, clean_session: flags & 2 != 0 });
-        }
-    }
-
-    fn reads(&self, side: Side) -> bool {
-        side == Side::Client && self.0.len() < 10
-    }
-
-    fn buffered_bytes(&self) -> usize {
-        self.0.capacity()
     }
 }
 
 pub(crate) fn write(capture: &str, table: &str) -> Result<(), Box<dyn Error>> {
-    let own = HuginnNet::builder().with(DatagramObserver::new(dns)).with(StreamObserver::<Mqtt>::default());
+    let own =
+        HuginnNet::builder().with(DatagramObserver::new(dns)).with(PrefixObserver::<Connect>::default());
     let mut writer = ArrowWriter::try_new(File::create(table)?, schema(), None)?;
     let source = CaptureReader::open(capture)?;
     for batch in Batches::of_analyzer(own.build(), source, EventBatchBuilder::new(), None)? {

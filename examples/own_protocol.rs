@@ -3,17 +3,12 @@
 //! `cargo run -p huginn-net --example own_protocol CAPTURE`
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use huginn_net::core::{Probe, StreamData, StreamObserver, StreamParser, StreamStart};
+use huginn_net::core::{PrefixObserver, PrefixParse, StreamPrefix};
 use huginn_net::observation::OwnEvent;
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Side};
 
-/// Reads the greeting of FTP servers: the first data of the server.
-#[derive(Debug)]
-struct Ftp {
-    is_done: bool,
-}
-
+/// The greeting of an FTP server (RFC 959, section 5.4).
 #[derive(Debug, serde::Serialize)]
 struct Greeting {
     greeting: String,
@@ -23,47 +18,25 @@ impl OwnEvent for Greeting {
     const NAME: &'static str = "ftp_server";
 }
 
-impl StreamParser for Ftp {
-    type Event = Greeting;
-    type Counters = ();
-    type Settings = ();
+impl StreamPrefix for Greeting {
+    const SENDER: Side = Side::Server;
+    const MAX_LEN: usize = 512;
 
-    fn probe(sender: Side, first: &[u8]) -> Probe {
-        match sender == Side::Server && first.starts_with(b"220") {
-            true => Probe::Certain,
-            false => Probe::NotForUs,
+    fn parse(prefix: &[u8]) -> PrefixParse<Self> {
+        let line = prefix.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if !prefix.starts_with(b"220") && !b"220".starts_with(prefix) {
+            PrefixParse::NotForUs
+        } else if line.len() == prefix.len() {
+            PrefixParse::NeedMore
+        } else {
+            PrefixParse::Event(Self { greeting: String::from_utf8_lossy(line).trim_end().to_owned() })
         }
-    }
-
-    fn new(_: StreamStart, (): ()) -> Self {
-        Self { is_done: false }
-    }
-
-    fn on_data(
-        &mut self,
-        side: Side,
-        data: StreamData<'_>,
-        _: &mut (),
-        emit: &mut impl FnMut(Side, Greeting),
-    ) {
-        if let StreamData::Bytes(bytes) = data {
-            emit(side, Greeting { greeting: String::from_utf8_lossy(bytes).into_owned() });
-        }
-        self.is_done = true;
-    }
-
-    fn reads(&self, side: Side) -> bool {
-        side == Side::Server && !self.is_done
-    }
-
-    fn buffered_bytes(&self) -> usize {
-        0
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let capture = std::env::args().nth(1).ok_or("usage: own_protocol CAPTURE")?;
-    let mut analyzer = HuginnNet::builder().with(StreamObserver::<Ftp>::default()).build();
+    let mut analyzer = HuginnNet::builder().with(PrefixObserver::<Greeting>::default()).build();
     analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event| {
         println!("{}", JsonEvent { event: &event, file: None });
     })?;

@@ -123,7 +123,8 @@ pub use source::{
     FrameSender, Frames, NextFrame, Source, frame_channel,
 };
 pub use stream::{
-    ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,
-    StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender, without_padding,
+    ParserSet, ParserSlot, ParserVisitor, PrefixObserver, PrefixParse, PrefixParser, Probe, StreamCounters,
+    StreamData, StreamFlow, StreamInput, StreamObserver, StreamObserverCounters, StreamParser, StreamPrefix,
+    StreamStart, first_sender, without_padding,
 };
 pub use tally::Tally;

@@ -10,6 +10,7 @@ mod padded_ack;
 mod parser;
 mod parser_set;
 mod parser_slot;
+mod prefix;
 mod segment_traits;
 mod tcp_connection;
 mod tcp_direction;
@@ -23,6 +24,7 @@ pub use padded_ack::without_padding;
 pub use parser::{Probe, StreamParser, StreamStart, first_sender};
 pub use parser_set::{ParserSet, ParserVisitor};
 pub use parser_slot::{ParserSlot, StreamInput};
+pub use prefix::{PrefixObserver, PrefixParse, PrefixParser, StreamPrefix};
 
 use crate::Side;
 use tcp_connection::TcpConnection;
