@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
-use huginn_net::{CaptureReader, Event, HuginnNet, Observation};
+use huginn_net::{CaptureReader, HuginnNet, Observation};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("which capture?")?;
     let mut hosts: BTreeMap<String, BTreeSet<_>> = BTreeMap::new();
     let mut analyzer = HuginnNet::builder().build();
-    let counters = analyzer.analyze(CaptureReader::open(path)?, &mut |event: Event| {
+    let counters = analyzer.analyze(CaptureReader::open(path)?, |event| {
         if let Observation::Tcp(observation) = &event.kind {
             let system = observation.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
             hosts.entry(system).or_default().insert(event.subject_addr().ip());

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::thread;
 use std::time::Duration;
 
-use huginn_net::{Event, HuginnNet, Observation};
+use huginn_net::{HuginnNet, Observation};
 use huginn_net_live::{LiveOptions, LiveSource};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         thread::sleep(Duration::from_secs(60));
         stopper.stop();
     });
-    let counters = HuginnNet::builder().build().analyze(source, &mut |event: Event| {
+    let counters = HuginnNet::builder().build().analyze(source, |event| {
         if let Observation::Tcp(observation) = &event.kind {
             let system = observation.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
             println!("{} {} {system}", event.ts, event.subject_addr());

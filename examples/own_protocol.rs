@@ -6,7 +6,7 @@
 use huginn_net::core::{PrefixObserver, PrefixParse, StreamPrefix};
 use huginn_net::observation::OwnEvent;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Side};
+use huginn_net::{CaptureReader, Configure, HuginnNet, Side};
 
 /// The greeting of an FTP server (RFC 959, section 5.4).
 #[derive(Debug, serde::Serialize)]
@@ -37,7 +37,7 @@ impl StreamPrefix for Greeting {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let capture = std::env::args().nth(1).ok_or("usage: own_protocol CAPTURE")?;
     let mut analyzer = HuginnNet::builder().with(PrefixObserver::<Greeting>::default()).build();
-    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event| {
+    analyzer.analyze(CaptureReader::open(capture)?, |event| {
         println!("{}", JsonEvent { event: &event, file: None });
     })?;
     Ok(())

@@ -6,17 +6,15 @@
 use std::error::Error;
 
 use huginn_net_capture::CaptureReader;
-use huginn_net_core::Event;
 use huginn_net_tls::{HuginnNetTls, TlsEvent};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: CAPTURE")?;
-    let mut print = |event: Event<TlsEvent>| {
+    HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, |event| {
         if let TlsEvent::Client(client) = event.kind {
             let name = client.hello.server_name().unwrap_or(b"-");
             println!("{} {} {}", event.flow.client, client.hello.ja4(), name.escape_ascii());
         }
-    };
-    HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, &mut print)?;
+    })?;
     Ok(())
 }

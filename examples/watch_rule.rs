@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use huginn_net::observation::ConnectionEnd;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Side};
+use huginn_net::{CaptureReader, Configure, HuginnNet, Observation, Side};
 
 /// The packet of a client, its JA4, and the subject of the server's certificate.
 type Match = (u64, String, String);
@@ -18,7 +18,7 @@ pub(crate) fn matches(capture: &str, listed: &[String]) -> Result<Vec<Match>, Bo
     // The connections of listed clients, until their certificates come or they end.
     let mut open = HashMap::new();
     let mut analyzer = HuginnNet::builder().handshakes(true).connection_ends(true).build();
-    analyzer.analyze(CaptureReader::open(capture)?, &mut |event: Event| match &event.kind {
+    analyzer.analyze(CaptureReader::open(capture)?, |event| match &event.kind {
         Observation::TlsClient(client) => {
             let ja4 = client.client.hello.ja4().to_string();
             if listed.contains(&ja4) {

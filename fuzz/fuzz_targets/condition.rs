@@ -12,7 +12,7 @@ static EVENTS: LazyLock<Vec<Event>> = LazyLock::new(|| {
     let capture = &include_bytes!("../../captures/tls/tls-curl/tls-curl.pcap")[..];
     let mut events = Vec::new();
     let reader = CaptureReader::from_reader("tls-curl", capture).unwrap();
-    HuginnNet::builder().build().analyze(reader, &mut events).unwrap();
+    HuginnNet::builder().build().analyze(reader, |event| events.push(event)).unwrap();
     events
 });
 

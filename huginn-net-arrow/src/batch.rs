@@ -20,12 +20,12 @@ use crate::schema::{UnknownColumn, schema, schema_of, select_columns, targets};
 /// Builds batches of events, one event a row.
 ///
 /// ```
-/// use huginn_net::{CaptureReader, Event, HuginnNet};
+/// use huginn_net::{CaptureReader, HuginnNet};
 /// use huginn_net_arrow::EventBatchBuilder;
 ///
 /// let mut builder = EventBatchBuilder::new();
 /// let reader = CaptureReader::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap"))?;
-/// HuginnNet::builder().build().analyze(reader, &mut |event: Event| builder.append(&event, None))?;
+/// HuginnNet::builder().build().analyze(reader, |event| builder.append(&event, None))?;
 /// let batch = builder.finish()?;
 /// assert_eq!(batch.num_rows(), 24);
 /// assert!(batch.column_by_name("ja4").is_some());

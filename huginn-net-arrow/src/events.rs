@@ -51,7 +51,7 @@ where
         S::Error: std::error::Error + Send + Sync + 'static,
     {
         Self::of_events(builder, WAITING_BATCHES, move |mut rows| {
-            let outcome = analyzer.analyze(source, &mut |event: Event| rows.append(&event, file.as_deref()));
+            let outcome = analyzer.analyze(source, |event| rows.append(&event, file.as_deref()));
             if let Err(error) = outcome {
                 rows.fail(error);
             }

@@ -44,7 +44,7 @@ fn batches_have_all_events_in_order() {
     let bytes = repeated("http-pages.pcap", 200);
     let mut events: Vec<Event> = Vec::new();
     let reader = CaptureReader::from_reader("test", Cursor::new(bytes.clone())).unwrap();
-    HuginnNet::builder().build().analyze(reader, &mut events).unwrap();
+    HuginnNet::builder().build().analyze(reader, |event| events.push(event)).unwrap();
     assert!(events.len() > 10_000);
 
     let batches = batches(bytes);

@@ -1,7 +1,7 @@
 //! Packet decoding, flow tracking and the analysis engine of the Huginn-Net passive fingerprinters.
 //!
 //! A [`Source`] lends [`Frame`]s and a [`Decoder`] turns them into [`Segment`]s. An [`Analyzer`] filters the
-//! segments, assigns them to flows and runs a [`Protocol`] on each flow. The events go to a [`Sink`]. Protocols
+//! segments, assigns them to flows and runs a [`Protocol`] on each flow. The events go to a function. Protocols
 //! compute fingerprints; this crate contains none.
 //!
 //! ```
@@ -49,8 +49,8 @@
 //! let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType::RAW, data: &packet, wire_len: 31 };
 //! let mut events: Vec<Event<usize>> = Vec::new();
 //! let mut analyzer = Analyzer::<Sizes>::builder().build();
-//! let _ = analyzer.push(&frame, &mut events);
-//! analyzer.finish(&mut events);
+//! let _ = analyzer.push(&frame, |event| events.push(event));
+//! analyzer.finish(|event| events.push(event));
 //! assert_eq!(events[0].kind, 3);
 //! assert_eq!(events[0].flow.client.to_string(), "192.0.2.1:53");
 //! ```
@@ -115,7 +115,7 @@ pub use packet::{
 pub use packet_clock::PacketClock;
 pub use protocol::{
     Conflict, ConnectionId, DatagramObserver, Either, Event, FlowId, Interest, NextSeq, Origin, PacketRef,
-    PairFlow, Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,
+    PairFlow, Protocol, Report, Route, SharedState, SinkResult, TransportKind,
 };
 pub use replaceable::{Replaceable, ReplaceableReader};
 pub use source::{

@@ -18,7 +18,7 @@ use crate::{HttpParser, Request, Response};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 /// let mut events: Vec<Event<HttpEvent>> = Vec::new();
-/// HuginnNetHttp::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
+/// HuginnNetHttp::builder().build().analyze(CaptureReader::open(path)?, |event| events.push(event))?;
 /// let HttpEvent::Request(found) = &events[0].kind else { panic!("the client speaks first") };
 /// assert_eq!(found.request.user_agent(), Some(&b"curl/7.88.1"[..]));
 /// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_capture::CaptureError>>(())

@@ -17,7 +17,7 @@
 //! Capturing from an interface needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
 //!
 //! ```no_run
-//! use huginn_net::{Event, HuginnNet};
+//! use huginn_net::HuginnNet;
 //! use huginn_net_live::{LiveOptions, LiveSource};
 //!
 //! let mut source = LiveSource::open(&["eth0"], &LiveOptions::default())?;
@@ -27,7 +27,7 @@
 //!     std::thread::sleep(std::time::Duration::from_secs(60));
 //!     stopper.stop();
 //! });
-//! HuginnNet::builder().build().analyze(source, &mut |event: Event| {
+//! HuginnNet::builder().build().analyze(source, |event| {
 //!     println!("{} {}", event.ts, event.subject_addr());
 //! })?;
 //! println!("{:?}", stats.interfaces());

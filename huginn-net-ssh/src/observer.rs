@@ -16,7 +16,7 @@ use crate::{Negotiation, SshParser, SshPeer, SshPeers};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/ssh/ssh-openssh/ssh-openssh.pcap");
 /// let mut events: Vec<Event<SshEvent>> = Vec::new();
-/// HuginnNetSsh::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
+/// HuginnNetSsh::builder().build().analyze(CaptureReader::open(path)?, |event| events.push(event))?;
 /// let client = events.iter().find_map(|event| match &event.kind {
 ///     SshEvent::Client(client) => Some(client),
 ///     _ => None,

@@ -20,8 +20,8 @@ use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
 /// let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType::RAW, data: &packet, wire_len: 60 };
 /// let mut events: Vec<Event<TcpEvent>> = Vec::new();
 /// let mut analyzer = HuginnNetTcp::builder().build();
-/// let _ = analyzer.push(&frame, &mut events);
-/// analyzer.finish(&mut events);
+/// let _ = analyzer.push(&frame, |event| events.push(event));
+/// analyzer.finish(|event| events.push(event));
 /// assert!(matches!(events[0].kind, TcpEvent::Syn(signature) if signature.mss == 1460));
 /// assert!(matches!(events[1].kind, TcpEvent::Mtu(mtu) if mtu.0 == 1500));
 /// ```

@@ -18,7 +18,7 @@ use crate::{TlsParser, TlsParserSettings, TlsUdpFlow, TlsUdpObserver};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-go/tls-go.pcap");
 /// let mut events: Vec<Event<TlsEvent>> = Vec::new();
-/// HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, &mut events)?;
+/// HuginnNetTls::builder().build().analyze(CaptureReader::open(path)?, |event| events.push(event))?;
 /// let TlsEvent::Client(client) = &events[0].kind else { panic!("the client speaks first") };
 /// assert_eq!(client.hello.ja4().to_string(), "t13d1314h2_f57a46bbacb6_fb48f8b98a29");
 /// # Ok::<_, huginn_net_core::AnalysisError<huginn_net_capture::CaptureError>>(())

@@ -24,7 +24,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 //! let mut analyzer = HuginnNet::builder().build();
 //! let mut events: Vec<Event> = Vec::new();
-//! let counters = analyzer.analyze(CaptureReader::open(path)?, &mut events)?;
+//! let counters = analyzer.analyze(CaptureReader::open(path)?, |event| events.push(event))?;
 //! assert_eq!(counters.events, events.len() as u64);
 //! assert!(matches!(&events[0].kind, Observation::Tcp(syn) if syn.label().is_some_and(|label| &*label.name == "Linux")));
 //! # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
@@ -85,7 +85,7 @@ pub use huginn_net_consistency as consistency;
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Run, Side, Sink, Source,
+    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Run, Side, Source,
     Timestamp,
 };
 /// The signature database and its matching.
@@ -106,7 +106,7 @@ pub use scope::Scope;
 /// What most programs use: `use huginn_net::prelude::*;`. It has no modules, whose names `core` and `http` may be taken.
 pub mod prelude {
     pub use huginn_net_core::{
-        CancelToken, Counters, Frame, LinkType, Run, Side, Sink, Source, Timestamp, frame_channel,
+        CancelToken, Counters, Frame, LinkType, Run, Side, Source, Timestamp, frame_channel,
     };
 
     #[cfg(feature = "capture")]

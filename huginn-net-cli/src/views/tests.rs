@@ -94,7 +94,7 @@ fn events(capture: &str) -> Vec<Event> {
     let analyzer = HuginnNet::builder().connections(true).handshakes(true);
     let analyzer =
         analyzer.findings(Some(FindingSettings::default())).watch_lists(WatchListHandle::new(lists));
-    let outcome = analyzer.build().analyze(CaptureReader::open(&path).unwrap(), &mut events);
+    let outcome = analyzer.build().analyze(CaptureReader::open(&path).unwrap(), |event| events.push(event));
     outcome.unwrap();
     events
 }

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::TextSink;
 use super::division::PerEvent;
-use crate::{Event, Sink, SinkResult, Timestamp};
+use crate::{Event, SinkResult, Timestamp};
 
 /// Renders events in the thread that found them.
 pub(super) trait Render<E>: Sync {
@@ -72,13 +72,14 @@ impl<K: Send> Render<Event<K>> for ByValue {
     fn clear((): &mut ()) {}
 }
 
-/// Passes values to a sink.
-pub(super) struct ToSink<'a, K: ?Sized>(pub(super) &'a mut K);
+/// Passes values to a function.
+pub(super) struct ToFunction<F>(pub(super) F);
 
-impl<T, K: Sink<T> + ?Sized> Output<T, ()> for ToSink<'_, K> {
+impl<T, R: SinkResult, F: FnMut(T) -> R> Output<T, ()> for ToFunction<F> {
+    // Inlined, so that the event is not copied on its way into the function.
     #[inline(always)]
     fn event(&mut self, rendered: T, (): &()) -> ControlFlow<()> {
-        self.0.event(rendered)
+        (self.0)(rendered).into_flow()
     }
 }
 
@@ -104,9 +105,9 @@ impl<K: Send> Render<Event<K>> for Keep {
 }
 
 /// Passes references to events to a function.
-pub(super) struct ToFunction<F>(pub(super) F);
+pub(super) struct ToReference<F>(pub(super) F);
 
-impl<K, R: SinkResult, F: FnMut(&Event<K>) -> R> Output<usize, Vec<Event<K>>> for ToFunction<F> {
+impl<K, R: SinkResult, F: FnMut(&Event<K>) -> R> Output<usize, Vec<Event<K>>> for ToReference<F> {
     #[inline]
     fn event(&mut self, index: usize, events: &Vec<Event<K>>) -> ControlFlow<()> {
         events.get(index).map_or(ControlFlow::Continue(()), |event| (self.0)(event).into_flow())

@@ -1,4 +1,4 @@
-//! Events of an analyzer, and the sinks that receive them.
+//! Events of an analyzer, and what functions that receive them return.
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -325,30 +325,7 @@ impl TransportKind {
     }
 }
 
-/// Receives events and can stop the analysis.
-///
-/// A `Vec` is a sink, and so is a closure that takes an event, whatever it returns: see [`SinkResult`].
-pub trait Sink<E> {
-    /// Receives one event. [`ControlFlow::Break`] stops the analysis.
-    fn event(&mut self, event: E) -> ControlFlow<()>;
-}
-
-impl<E> Sink<E> for Vec<E> {
-    fn event(&mut self, event: E) -> ControlFlow<()> {
-        self.push(event);
-        ControlFlow::Continue(())
-    }
-}
-
-impl<E, R: SinkResult, F: FnMut(E) -> R> Sink<E> for F {
-    // Inlined, so that the event is not copied on its way into the closure.
-    #[inline(always)]
-    fn event(&mut self, event: E) -> ControlFlow<()> {
-        self(event).into_flow()
-    }
-}
-
-/// Return type of a closure that is a [`Sink`]: nothing, or whether to continue.
+/// What a function that receives events returns: nothing, or whether to continue.
 pub trait SinkResult {
     /// Converts the value; `Break` stops the analysis.
     fn into_flow(self) -> ControlFlow<()>;

@@ -6,7 +6,7 @@ mod pair;
 mod shared_state;
 
 pub use datagrams::DatagramObserver;
-pub use event::{Conflict, ConnectionId, Event, FlowId, Origin, PacketRef, Sink, SinkResult, TransportKind};
+pub use event::{Conflict, ConnectionId, Event, FlowId, Origin, PacketRef, SinkResult, TransportKind};
 pub use pair::{Either, PairFlow};
 pub use shared_state::{Route, SharedState};
 

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::ops::ControlFlow;
 
 use huginn_net_core::{
     Analyzer, Either, Event, Filter, FlowId, FlowLimits, Frame, Frames, Interest, Origin, Protocol, Report,
-    Route, Segment, SharedState, Side, Sink, TcpFlags, Timestamp, TransportKind,
+    Route, Segment, SharedState, Side, TcpFlags, Timestamp, TransportKind,
 };
 
 use crate::packet::{Endpoint, frame};
@@ -35,7 +34,7 @@ fn run<P: Protocol + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, Report<P
     let mut analyzer = Analyzer::<P>::builder().build();
     let mut events: Vec<Event<Report<P>>> = Vec::new();
     let frames = packets.iter().map(|(seconds, packet)| frame(*seconds, packet));
-    let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+    let counters = analyzer.analyze(Frames::new(frames), |event| events.push(event)).unwrap();
     assert_eq!(counters.events, events.len() as u64);
     assert_eq!(counters.frames, packets.len() as u64);
     events.into_iter().map(|event| (event.subject, event.kind)).collect()
@@ -184,7 +183,7 @@ fn four_steps_expire_no_connection_that_one_side_opened() {
         let mut events: Vec<Event<u32>> = Vec::new();
         let steps = (1..=steps).flat_map(|n| [3600 * n, 3600 * n].map(|seconds| (seconds, open(2))));
         for (seconds, [packet]) in std::iter::once((0, open(1))).chain(steps) {
-            let _ = analyzer.push(&frame(seconds, &packet), &mut events);
+            let _ = analyzer.push(&frame(seconds, &packet), |event| events.push(event));
         }
         analyzer.counters().flows.expired
     };
@@ -205,7 +204,7 @@ fn flow_expires_after_several_pauses() {
     let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
     let mut events: Vec<Event<u32>> = Vec::new();
     for (seconds, packet) in &packets {
-        let _ = analyzer.push(&frame(*seconds, packet), &mut events);
+        let _ = analyzer.push(&frame(*seconds, packet), |event| events.push(event));
     }
     let counters = analyzer.counters();
     assert_eq!((counters.flows.expired, counters.time_steps_ahead, counters.time_steps_back), (8, 19, 0));
@@ -222,10 +221,10 @@ fn connection_stays_briefly_after_its_end() {
         let mut analyzer = Analyzer::<Numbers>::builder().build();
         let mut events: Vec<Event<u32>> = Vec::new();
         for (seconds, packet) in packets {
-            let _ = analyzer.push(&frame(*seconds, packet), &mut events);
+            let _ = analyzer.push(&frame(*seconds, packet), |event| events.push(event));
         }
         (0..400).find(|seconds| {
-            let _ = analyzer.push(&frame(*seconds, &other), &mut events);
+            let _ = analyzer.push(&frame(*seconds, &other), |event| events.push(event));
             analyzer.counters().flows.expired > 0
         })
     };
@@ -264,7 +263,9 @@ fn protocol_decides_sides_of_midstream_flow() {
     let packets = [server_data(b"S")];
     let mut events: Vec<Event<u8>> = Vec::new();
     let mut analyzer = Analyzer::<FirstByte>::builder().build();
-    analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events).unwrap();
+    analyzer
+        .analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), |event| events.push(event))
+        .unwrap();
     let flow = &events[0].flow;
     assert_eq!(
         (events[0].subject, flow.client.port(), flow.server.port()),
@@ -355,7 +356,7 @@ fn filter_passes_both_directions_or_neither() {
         let mut analyzer = Analyzer::<Numbers>::builder().filter(filter).build();
         let mut events: Vec<Event<u32>> = Vec::new();
         let frames = packets.iter().map(|packet| frame(0, packet));
-        let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+        let counters = analyzer.analyze(Frames::new(frames), |event| events.push(event)).unwrap();
         assert_eq!(counters.segments_filtered, 3 - events.len() as u64);
         events.len()
     };
@@ -372,22 +373,17 @@ fn filter_passes_both_directions_or_neither() {
     assert_eq!(seen(Filter::new().port(81).exclude_net("2001:db8::/32".parse().unwrap())), 1);
 }
 
-/// Accepts this many events, then breaks.
-struct Limited(usize);
-
-impl<E> Sink<E> for Limited {
-    fn event(&mut self, _: E) -> ControlFlow<()> {
-        self.0 -= 1;
-        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
 #[test]
 fn breaking_sink_stops_analysis() {
     let packets: Vec<_> = (0..10).map(syn).collect();
     let mut analyzer = Analyzer::<Numbers>::builder().build();
     let frames = packets.iter().map(|packet| frame(0, packet));
-    let counters = analyzer.analyze(Frames::new(frames), &mut Limited(4)).unwrap();
+    let mut left = 4;
+    let counters = analyzer.analyze(Frames::new(frames), |_| {
+        left -= 1;
+        left > 0
+    });
+    let counters = counters.unwrap();
     assert_eq!((counters.frames, counters.events), (4, 4));
 }
 
@@ -414,11 +410,11 @@ fn flows_are_capped_and_cleared_between_captures() {
     let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
     let mut events: Vec<Event<u32>> = Vec::new();
     for packet in &packets {
-        let _ = analyzer.push(&frame(0, packet), &mut events);
+        let _ = analyzer.push(&frame(0, packet), |event| events.push(event));
     }
     let flows = analyzer.counters().flows;
     assert_eq!((flows.opened, flows.evicted, flows.active), (5, 3, 2));
-    analyzer.finish(&mut events);
+    analyzer.finish(|event| events.push(event));
     assert_eq!(analyzer.counters().flows.active, 0);
 }
 
@@ -500,18 +496,25 @@ fn shared_state_reports_in_order_and_outlives_flows() {
     let frames = || Frames::new(packets.iter().map(|packet| frame(0, packet)));
     let mut analyzer = Analyzer::<Syns>::builder().build();
     let mut events: Vec<Event<u32>> = Vec::new();
-    let counters = analyzer.analyze(frames(), &mut events);
+    let counters = analyzer.analyze(frames(), |event| events.push(event));
     assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3, 102]);
     assert_eq!(counters.unwrap().events, 9);
     let mut parallel: Vec<Event<u32>> = Vec::new();
     let workers = 2;
-    Analyzer::<Syns>::builder().workers(workers).build().analyze(frames(), &mut parallel).unwrap();
+    Analyzer::<Syns>::builder()
+        .workers(workers)
+        .build()
+        .analyze(frames(), |event| parallel.push(event))
+        .unwrap();
     assert_eq!(parallel, events);
     let mut queued: Vec<Event<u32>> = Vec::new();
     let none = || Frames::new(std::iter::empty::<Frame<'static>>());
-    Analyzer::<Syns>::builder().build().analyze_queues(vec![none(), none()], &mut queued).unwrap();
+    Analyzer::<Syns>::builder()
+        .build()
+        .analyze_queues(vec![none(), none()], |event| queued.push(event))
+        .unwrap();
     assert_eq!(queued.iter().map(|event| event.kind).collect::<Vec<_>>(), [100]);
     assert_eq!(analyzer.shared_state().0.len(), 2);
-    assert!(analyzer.push(&frame(0, &packets[0]), &mut Limited(1)).is_break());
+    assert!(analyzer.push(&frame(0, &packets[0]), |_| false).is_break());
     assert_eq!(analyzer.shared_state().0[&IpAddr::from(CLIENT.0)], 3, "no update is applied after the break");
 }

@@ -223,7 +223,7 @@ fn reported(packets: &[(Endpoint, Endpoint, TcpFlags, u32, &[u8])]) -> Vec<(Side
     let mut events: Vec<Event<String>> = Vec::new();
     for (source, destination, flags, seq, payload) in packets {
         let packet = crate::packet::tcp(*source, *destination, *flags, [*seq, 0], &[], payload);
-        assert!(analyzer.push(&crate::packet::frame(1, &packet), &mut events).is_continue());
+        assert!(analyzer.push(&crate::packet::frame(1, &packet), |event| events.push(event)).is_continue());
     }
     events.into_iter().map(|event| (event.subject, event.kind)).collect()
 }
@@ -287,7 +287,11 @@ fn rest_of_a_message_after_an_ignored_end_and_a_pause_is_read() {
         let mut events: Vec<Event<String>> = Vec::new();
         let mut push = |second, source, destination, flags, seq, payload: &[u8]| {
             let packet = crate::packet::tcp(source, destination, flags, [seq, 0], &[], payload);
-            assert!(analyzer.push(&crate::packet::frame(second, &packet), &mut events).is_continue());
+            assert!(
+                analyzer
+                    .push(&crate::packet::frame(second, &packet), |event| events.push(event))
+                    .is_continue()
+            );
         };
         push(1, CLIENT, SERVER, TcpFlags::SYN, u32::MAX, b"");
         push(1, SERVER, CLIENT, SYN_ACK, u32::MAX, b"");
@@ -329,7 +333,7 @@ fn parser_rebuilt_by_empty_segment_counts_against_memory_limit() {
         let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().flow_limits(limits).build();
         let mut push = |port: u16, flags: TcpFlags, seq: u32, payload: &[u8]| {
             let packet = crate::packet::tcp((CLIENT.0, port), SERVER, flags, [seq, 0], &[], payload);
-            assert!(analyzer.push(&crate::packet::frame(1, &packet), &mut Vec::new()).is_continue());
+            assert!(analyzer.push(&crate::packet::frame(1, &packet), |_| {}).is_continue());
         };
         for port in 10_000..14_000 {
             push(port, TcpFlags::SYN, 99, b"");

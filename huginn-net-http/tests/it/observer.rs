@@ -64,7 +64,9 @@ impl Connection {
     fn send(&mut self, side: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) {
         let (src, dst) = if side == Side::Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
         let packet = packet::tcp(src, dst, flags, [seq, ack], &[], payload);
-        assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
+        assert!(
+            self.analyzer.push(&packet::frame(1, &packet), |event| self.events.push(event)).is_continue()
+        );
     }
 
     /// Describes the events: `C` or `S`, the number of the exchange, the target or status, and the version.

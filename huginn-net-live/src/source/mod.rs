@@ -99,12 +99,12 @@ impl LiveSource {
     /// ```no_run
     /// use std::num::NonZeroUsize;
     ///
-    /// use huginn_net::{Event, HuginnNet};
+    /// use huginn_net::HuginnNet;
     /// use huginn_net_live::{LiveOptions, LiveSource};
     ///
     /// let workers = NonZeroUsize::new(4).expect("not zero");
     /// let sources = LiveSource::open_queues(&["eth0"], &LiveOptions::default(), workers)?;
-    /// HuginnNet::builder().build().analyze_queues(sources, &mut |event: Event| {
+    /// HuginnNet::builder().build().analyze_queues(sources, |event| {
     ///     println!("{} {}", event.ts, event.subject_addr());
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

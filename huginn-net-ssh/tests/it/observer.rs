@@ -276,7 +276,7 @@ fn reports_side_without_kex_init_at_end_of_capture() {
         });
         let first = packets.iter().position(|packet| **packet == banner).unwrap() as u64 + 1;
         let mut events: Vec<Event<SshEvent>> = Vec::new();
-        HuginnNetSsh::builder().build().analyze(Frames::new(frames), &mut events).unwrap();
+        HuginnNetSsh::builder().build().analyze(Frames::new(frames), |event| events.push(event)).unwrap();
         let [event] = events.as_slice() else { panic!("{events:?}") };
         let SshEvent::Server(peer) = &event.kind else { panic!("{event:?}") };
         assert_eq!((event.packet_number, event.subject), (first, Side::Server));

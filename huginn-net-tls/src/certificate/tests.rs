@@ -521,7 +521,7 @@ fn cache_hit_rate_grows_with_replicas() {
                     let observer = TlsObserver::default().handshakes(true);
                     HuginnNetTls::builder_with(observer)
                         .build()
-                        .analyze(CaptureReader::open(path).unwrap(), &mut events)
+                        .analyze(CaptureReader::open(path).unwrap(), |event| events.push(event))
                         .unwrap();
                     for event in events {
                         if let TlsEvent::Certificates(found) = event.kind {

@@ -11,7 +11,10 @@ use huginn_net_tls::{ClientFamily, HuginnNetTls, TlsEvent};
 fn families(capture: &str) -> BTreeMap<Option<String>, usize> {
     let path = crate::captures::path(capture);
     let mut events: Vec<Event<TlsEvent>> = Vec::new();
-    HuginnNetTls::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+    HuginnNetTls::builder()
+        .build()
+        .analyze(CaptureReader::open(path).unwrap(), |event| events.push(event))
+        .unwrap();
     let mut found = BTreeMap::new();
     for event in events {
         if let TlsEvent::Client(client) = event.kind {

@@ -31,7 +31,7 @@ fn reported(datagrams: &[(Side, &[u8])], client: u16, server: u16) -> Vec<(Trans
         let packet = packet(ports, addresses, datagram);
         let wire_len = packet.len() as u32;
         let frame = Frame { ts: Timestamp::new(1, 0, 6), link: LinkType::RAW, data: &packet, wire_len };
-        assert!(analyzer.push(&frame, &mut events).is_continue());
+        assert!(analyzer.push(&frame, |event| events.push(event)).is_continue());
     }
     let counters = analyzer.protocol().counters().parser.hellos;
     assert_eq!(counters.client + counters.server, events.len() as u64);

@@ -152,12 +152,12 @@ impl Display for AlertId {
 ///
 /// ```
 /// use huginn_net::alert::Alert;
-/// use huginn_net::{CaptureReader, Configure, Event, HuginnNet};
+/// use huginn_net::{CaptureReader, Configure, HuginnNet};
 ///
 /// let mut analyzer = HuginnNet::builder().findings(Some(Default::default())).build();
 /// let capture = CaptureReader::open("../captures/tcp/nmap-scan/nmap-scan.pcap")?;
 /// let mut kinds = Vec::new();
-/// analyzer.analyze(capture, &mut |event: Event| kinds.extend(Alert::of(&event).map(|alert| alert.kind().name())))?;
+/// analyzer.analyze(capture, |event| kinds.extend(Alert::of(&event).map(|alert| alert.kind().name())))?;
 /// assert!(kinds.contains(&"tool"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

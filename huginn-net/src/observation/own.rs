@@ -163,11 +163,11 @@ impl fmt::Debug for OwnObservation {
 /// use std::collections::HashMap;
 ///
 /// use huginn_net::observation::ConnectionEnd;
-/// use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation};
+/// use huginn_net::{CaptureReader, Configure, HuginnNet, Observation};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 /// let mut events = HashMap::new();
-/// HuginnNet::builder().connection_ends(true).build().analyze(CaptureReader::open(path)?, &mut |event: Event| {
+/// HuginnNet::builder().connection_ends(true).build().analyze(CaptureReader::open(path)?, |event| {
 ///     match &event.kind {
 ///         Observation::Own(own) if own.get::<ConnectionEnd>().is_some() => _ = events.remove(&event.connection()),
 ///         _ => *events.entry(event.connection()).or_insert(0) += 1,

@@ -1,12 +1,12 @@
 //! Conditions on the fields of events, which select events before they are written.
 //!
 //! ```
-//! use huginn_net::{CaptureReader, Event, HuginnNet, select::Selection};
+//! use huginn_net::{CaptureReader, HuginnNet, select::Selection};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
 //! let selection: Selection = "event == 'tcp_syn' and client.ip in 127.0.0.0/8".parse()?;
 //! let mut selected = 0;
-//! HuginnNet::builder().build().analyze(CaptureReader::open(path)?, &mut |event: Event| {
+//! HuginnNet::builder().build().analyze(CaptureReader::open(path)?, |event| {
 //!     selected += u32::from(selection.selects(&event, None, None));
 //! })?;
 //! # let _ = selected;

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use huginn_net::watch::{WatchListHandle, WatchLists};
-//! use huginn_net::{CaptureReader, Configure, Event, Observation, HuginnNet};
+//! use huginn_net::{CaptureReader, Configure, Observation, HuginnNet};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-rustls/tls-rustls.pcap");
 //! let mut lists = WatchLists::default();
@@ -13,7 +13,7 @@
 //!
 //! let mut labels = Vec::new();
 //! let analyzer = HuginnNet::builder().watch_lists(WatchListHandle::new(lists));
-//! analyzer.build().analyze(CaptureReader::open(path)?, &mut |event: Event| {
+//! analyzer.build().analyze(CaptureReader::open(path)?, |event| {
 //!     if let Observation::Match(found) = event.kind {
 //!         labels.push(found.label.to_string());
 //!     }

@@ -16,7 +16,7 @@ fn analyze(path: &str, connections: bool) -> Vec<Event> {
     let observers = Observers::default().connections(connections).event_limits(EventLimits::NONE);
     let mut analyzer = HuginnNet::builder_with(observers).build();
     let mut events: Vec<Event> = Vec::new();
-    analyzer.analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+    analyzer.analyze(CaptureReader::open(path).unwrap(), |event| events.push(event)).unwrap();
     events
 }
 
@@ -80,7 +80,7 @@ fn each_connection_with_an_event_ends_once_after_its_last_event() {
                 let observers = Observers::default().connection_ends(ends).event_limits(limits);
                 let mut events: Vec<Event> = Vec::new();
                 let mut analyzer = HuginnNet::builder_with(observers).build();
-                analyzer.analyze(CaptureReader::open(&path).unwrap(), &mut events).unwrap();
+                analyzer.analyze(CaptureReader::open(&path).unwrap(), |event| events.push(event)).unwrap();
                 events
             };
             let (events, without) = (analyze(true), analyze(false));
@@ -165,7 +165,7 @@ fn reused_ports_are_another_connection() {
         let mut reader = CaptureReader::open(&path).unwrap();
         while let Some(mut frame) = reader.read_frame().unwrap() {
             frame.ts = huginn_net::Timestamp::new(frame.ts.as_secs() + shift, frame.ts.subsec_nanos(), 9);
-            assert!(analyzer.push(&frame, &mut events).is_continue());
+            assert!(analyzer.push(&frame, |event| events.push(event)).is_continue());
         }
     }
     let count = |events: &[Event]| {
@@ -177,7 +177,7 @@ fn reused_ports_are_another_connection() {
     };
     let before = count(&events);
     assert!(!before.is_empty() && before.values().all(|rows| *rows == 2), "{before:?}");
-    analyzer.finish(&mut events);
+    analyzer.finish(|event| events.push(event));
     let after = count(&events);
     assert_eq!(after.len(), before.len());
     assert!(after.values().all(|rows| *rows == 3), "{after:?}");

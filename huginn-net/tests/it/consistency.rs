@@ -137,7 +137,10 @@ fn other_bytes_name_their_layer() {
 fn curl_that_claims_a_browser_of_its_own_system_is_imitation() {
     let mut events: Vec<Event> = Vec::new();
     let reader = CaptureReader::open(crate::captures::path("http-forged.pcap")).unwrap();
-    HuginnNet::builder_with(Observers::default()).build().analyze(reader, &mut events).unwrap();
+    HuginnNet::builder_with(Observers::default())
+        .build()
+        .analyze(reader, |event| events.push(event))
+        .unwrap();
     let found: Vec<String> = events
         .iter()
         .filter_map(|event| match &event.kind {
@@ -160,7 +163,7 @@ fn connections_report_one_mismatch() {
     let reader = CaptureReader::open(crate::captures::path("http-imitation.pcap")).unwrap();
     let observers = Observers::default().profiles(true);
     let mut analyzer = HuginnNet::builder_with(observers).build();
-    analyzer.analyze(reader, &mut events).unwrap();
+    analyzer.analyze(reader, |event| events.push(event)).unwrap();
     let mismatches = events.iter().filter_map(|event| match &event.kind {
         Observation::Mismatch(found) => Some((event.flow.client.port(), found)),
         _ => None,

@@ -20,7 +20,9 @@ fn path(capture: &str) -> String {
 
 fn analyze(capture: &str, mut analyzer: HuginnNet) -> (Vec<Event>, HuginnNet) {
     let mut events = Vec::new();
-    analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), &mut events).unwrap();
+    analyzer
+        .analyze(CaptureReader::open(captures::path(capture)).unwrap(), |event| events.push(event))
+        .unwrap();
     (events, analyzer)
 }
 

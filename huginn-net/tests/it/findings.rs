@@ -148,14 +148,14 @@ fn second_capture_begins_anew() {
 fn json_has_reason_numbers_packets_and_page() {
     let mut lines = Vec::new();
     let mut analyzer = HuginnNet::builder().findings(Some(low())).build();
-    let sink = &mut |event: Event| {
+    let mut sink = |event: Event| {
         if let Observation::Finding(_) = event.kind {
             let line = JsonEvent { event: &event, file: None }.to_string();
             lines.push(serde_json::from_str::<serde_json::Value>(&line).unwrap());
         }
     };
     for capture in ["nmap-scan.pcap", "hosts-plain.pcap"] {
-        analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
+        analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), &mut sink).unwrap();
     }
     let scan = &lines[0];
     assert_eq!((&scan["event"], &scan["finding"]), (&"finding".into(), &"scan".into()));
@@ -193,7 +193,7 @@ fn ten_days_of_ntp_yield_nothing() {
     });
     let mut analyzer = HuginnNet::builder().findings(Some(low())).build();
     let mut events: Vec<Event> = Vec::new();
-    let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+    let counters = analyzer.analyze(Frames::new(frames), |event| events.push(event)).unwrap();
     assert!(events.is_empty() && counters.frames > 10_000, "{events:?}");
 }
 

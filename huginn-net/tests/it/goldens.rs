@@ -130,7 +130,7 @@ fn p0f_format_equals_p0f_log() {
 fn events(capture: &Path) -> Vec<Event> {
     let mut events = Vec::new();
     let builder = HuginnNet::builder().secrets(Some(secrets(&[capture])));
-    builder.build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
+    builder.build().analyze(CaptureReader::open(capture).unwrap(), |event| events.push(event)).unwrap();
     events
 }
 
@@ -138,7 +138,7 @@ fn events(capture: &Path) -> Vec<Event> {
 fn events_with_handshakes(capture: &Path) -> Vec<Event> {
     let mut events = Vec::new();
     let builder = HuginnNet::builder().handshakes(true).secrets(Some(secrets(&[capture])));
-    builder.build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
+    builder.build().analyze(CaptureReader::open(capture).unwrap(), |event| events.push(event)).unwrap();
     events
 }
 
@@ -627,7 +627,7 @@ fn connections_with_wrong_or_missing_secrets_are_counted() {
     }
     let mut analyzer = HuginnNet::builder().secrets(Some(secrets)).build();
     let mut events: Vec<Event> = Vec::new();
-    let counters = analyzer.analyze(reader(), &mut events).unwrap();
+    let counters = analyzer.analyze(reader(), |event| events.push(event)).unwrap();
     let found = analyzer.protocol().counters().decryption;
     let others = counters.flows.opened - 2;
     assert_eq!((found.connections, found.not_authentic, found.without_secret), (1, 1, others));

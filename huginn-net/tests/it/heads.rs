@@ -14,7 +14,7 @@ fn http_events(data: &[(u8, &[u8])]) -> Vec<Value> {
     let mut connection = capture.connect(40_000, true, b"");
     data.iter().for_each(|(from, bytes)| connection.send(*from, bytes));
     let mut events: Vec<Event> = Vec::new();
-    HuginnNet::builder().build().analyze(Frames::new(capture.frames()), &mut events).unwrap();
+    HuginnNet::builder().build().analyze(Frames::new(capture.frames()), |event| events.push(event)).unwrap();
     events.retain(|event| matches!(event.kind, Observation::HttpRequest(_) | Observation::HttpResponse(_)));
     let both = |event: &Event| {
         let line: Value = serde_json::from_str(&JsonEvent { event, file: None }.to_string()).unwrap();

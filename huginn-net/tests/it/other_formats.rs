@@ -25,7 +25,7 @@ fn events(requests: &[&[u8]], max_text_bytes: usize) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     let limits = EventLimits { max_text_bytes: Some(max_text_bytes), ..EventLimits::NONE };
     let mut analyzer = HuginnNet::builder().event_limits(limits).build();
-    analyzer.analyze(Frames::new(capture.frames()), &mut events).unwrap();
+    analyzer.analyze(Frames::new(capture.frames()), |event| events.push(event)).unwrap();
     events
 }
 

@@ -78,7 +78,7 @@ const CAPTURE: &str = "curl-nginx.pcap";
 fn built_in() -> Vec<Event> {
     let mut events = Vec::new();
     let capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
-    HuginnNet::builder().build().analyze(capture, &mut events).unwrap();
+    HuginnNet::builder().build().analyze(capture, |event| events.push(event)).unwrap();
     events
 }
 
@@ -169,7 +169,7 @@ fn own_protocol_reports_beside_built_in_ones() {
         let mut analyzer = builder.workers(workers).build();
         let capture = CaptureReader::open(captures::path(CAPTURE)).unwrap();
         let mut events: Vec<Event> = Vec::new();
-        analyzer.analyze(capture, &mut events).unwrap();
+        analyzer.analyze(capture, |event| events.push(event)).unwrap();
         let (own, others): (Vec<Event>, _) =
             events.into_iter().partition(|event| matches!(event.kind, Observation::Own(_)));
         assert_eq!(others, built_in());
@@ -201,7 +201,7 @@ fn own_protocol_that_exchanges_sides_reports_those_of_the_flow() {
         let own = Datagrams { first_sender, has_end: true };
         let mut events: Vec<Event> = Vec::new();
         let capture = CaptureReader::open(captures::path("quic-chromium.pcap")).unwrap();
-        HuginnNet::builder().with(own).build().analyze(capture, &mut events).unwrap();
+        HuginnNet::builder().with(own).build().analyze(capture, |event| events.push(event)).unwrap();
         events
     };
     let expected = events(Side::Client);
@@ -238,26 +238,26 @@ fn own_events_have_connections_and_limits() {
     let builder = || HuginnNet::builder().with(Datagrams::default()).connections(true);
     let names = |events: &[Event]| events.iter().map(|event| event.kind.event_name()).collect::<Vec<_>>();
     let mut events: Vec<Event> = Vec::new();
-    builder().build().analyze(datagrams(3), &mut events).unwrap();
+    builder().build().analyze(datagrams(3), |event| events.push(event)).unwrap();
     assert_eq!(names(&events), ["datagram", "datagram", "datagram", "connection"]);
     let Observation::Connection(connection) = &events[3].kind else { panic!("{events:?}") };
     assert_eq!((connection.client.packets, connection.client.bytes), (3, 9));
 
     let (mut events, mut analyzer) = (Vec::new(), builder().event_limits(limits).build());
-    analyzer.analyze(datagrams(5), &mut events).unwrap();
+    analyzer.analyze(datagrams(5), |event| events.push(event)).unwrap();
     assert_eq!(names(&events), ["datagram", "datagram", "connection"]);
     assert_eq!(analyzer.protocol().observers().counters().events_suppressed.connection, 3);
 
     let own = Datagrams { has_end: true, ..Datagrams::default() };
     let (mut events, builder_with_ends) = (Vec::new(), HuginnNet::builder().with(own).connection_ends(true));
-    builder_with_ends.build().analyze(datagrams(2), &mut events).unwrap();
+    builder_with_ends.build().analyze(datagrams(2), |event| events.push(event)).unwrap();
     assert_eq!(names(&events), ["datagram", "datagram", "datagram", "connection_end"]);
     let connections = |event: &Event| event.connection() == events[0].connection();
     assert!(events.iter().all(connections) && events[0].connection().is_some());
 
     let limits = EventLimits { max_text_bytes: Some(2), ..EventLimits::default() };
     let (mut events, mut analyzer): (Vec<Event>, _) = (Vec::new(), builder().event_limits(limits).build());
-    analyzer.analyze(datagrams(1), &mut events).unwrap();
+    analyzer.analyze(datagrams(1), |event| events.push(event)).unwrap();
     let line = JsonEvent { event: &events[0], file: None }.to_string();
     assert!(line.ends_with(r#""len":3,"text":"ab","cut":["text"]}"#), "{line}");
 }
@@ -274,7 +274,7 @@ fn channel_passes_frames_to_any_number_of_workers() {
         });
         let mut events: Vec<Event> = Vec::new();
         let mut analyzer = HuginnNet::builder().workers(workers).build();
-        analyzer.analyze(receiver, &mut events).unwrap();
+        analyzer.analyze(receiver, |event| events.push(event)).unwrap();
         capture.join().unwrap();
         assert_eq!(events, built_in());
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use huginn_net::db::Database;
 use huginn_net::hosts::HostProfile;
 use huginn_net::p0f::{P0fAnswer, P0fHost};
 use huginn_net::tcp::Handshake;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Scope, Sink};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Scope};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
@@ -60,13 +59,13 @@ struct SynCounts {
 #[derive(Default)]
 struct SynCounter(BTreeMap<IpAddr, SynCounts>);
 
-impl Sink<Event> for SynCounter {
-    fn event(&mut self, event: Event) -> ControlFlow<()> {
-        let Observation::Tcp(found) = &event.kind else { return ControlFlow::Continue(()) };
+impl SynCounter {
+    fn add(&mut self, event: &Event) {
+        let Observation::Tcp(found) = &event.kind else { return };
         let server = event.flow.server.ip();
         if found.signature.handshake == Handshake::SynAck {
             self.0.get_mut(&server).unwrap().unanswered -= 1;
-            return ControlFlow::Continue(());
+            return;
         }
         for ip in [event.flow.client.ip(), server] {
             let host = self.0.entry(ip).or_default();
@@ -75,7 +74,6 @@ impl Sink<Event> for SynCounter {
             let now = event.ts.as_secs();
             host.first_last = (if host.syns == 1 { now } else { host.first_last.0 }, now);
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -92,7 +90,7 @@ fn answers_equal_p0f() {
         let packets: u64 = expected[0].parse().unwrap();
         while pushed < packets {
             let frame = capture.read_frame().unwrap().unwrap();
-            let _ = analyzer.push(&frame, &mut syns);
+            let _ = analyzer.push(&frame, |event| syns.add(&event));
             pushed += 1;
         }
         let ip: IpAddr = expected[1].parse().unwrap();

@@ -44,7 +44,7 @@ fn analyze_source<'f>(
 ) -> Result<Outcome, AnalysisError<Infallible>> {
     let mut analyzer = builder.build();
     let mut events = Vec::new();
-    let counters = analyzer.analyze(source, &mut events)?;
+    let counters = analyzer.analyze(source, |event| events.push(event))?;
     Ok((events, counters, analyzer.protocol().counters()))
 }
 
@@ -171,7 +171,7 @@ fn large_file_equals_its_frames() {
     fs::write(&path, &file).unwrap();
     let analyze = |builder: Builder<Observers>, reader: CaptureReader| {
         let mut events: Vec<Event> = Vec::new();
-        let counters = builder.build().analyze(reader, &mut events).unwrap();
+        let counters = builder.build().analyze(reader, |event| events.push(event)).unwrap();
         (events, counters)
     };
     let open = || CaptureReader::open(&path).unwrap();
@@ -193,7 +193,8 @@ fn file_equals_its_frames() {
         let want = analyze(HuginnNet::builder(), packets).unwrap();
         let mut analyzer = builder(2, 4096).build();
         let mut events: Vec<Event> = Vec::new();
-        let counters = analyzer.analyze(CaptureReader::open(name).unwrap(), &mut events).unwrap();
+        let counters =
+            analyzer.analyze(CaptureReader::open(name).unwrap(), |event| events.push(event)).unwrap();
         assert!((events, counters) == (want.0, want.1), "{name}");
     }
 }

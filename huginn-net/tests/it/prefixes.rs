@@ -102,7 +102,7 @@ fn events(sent: &[Sent], step: usize) -> Vec<String> {
         next[own] += payload.len() as u32 + u32::from(flags.contains(TcpFlags::SYN));
         let frame =
             Frame { ts: Timestamp::new(1, 0, 6), link: LinkType::RAW, data: &packet, wire_len: len.into() };
-        let _ = analyzer.push(&frame, &mut events);
+        let _ = analyzer.push(&frame, |event| events.push(event));
     };
     send(Side::Client, TcpFlags::SYN, b"");
     send(Side::Server, TcpFlags::SYN | TcpFlags::ACK, b"");

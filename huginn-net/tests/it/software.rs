@@ -9,7 +9,7 @@ use huginn_net::{CaptureReader, ClientDatabase, Configure, Event, HuginnNet, Obs
 fn findings(capture: &str, observers: Observers) -> Vec<Observation> {
     let mut events: Vec<Event> = Vec::new();
     let reader = CaptureReader::open(crate::captures::path(capture)).unwrap();
-    HuginnNet::builder_with(observers).build().analyze(reader, &mut events).unwrap();
+    HuginnNet::builder_with(observers).build().analyze(reader, |event| events.push(event)).unwrap();
     events.into_iter().map(|event| event.kind).collect()
 }
 
@@ -73,7 +73,9 @@ fn hosts_have_the_names_of_their_hellos() {
     ] {
         let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
         let mut events: Vec<Event> = Vec::new();
-        analyzer.analyze(CaptureReader::open(crate::captures::path(capture)).unwrap(), &mut events).unwrap();
+        analyzer
+            .analyze(CaptureReader::open(crate::captures::path(capture)).unwrap(), |event| events.push(event))
+            .unwrap();
         let mut hellos = 0;
         for event in &events {
             let Observation::TlsClient(client) = &event.kind else { continue };

@@ -53,7 +53,7 @@ fn profiles(hosts: &Hosts) -> Vec<String> {
 fn whole(path: &Path) -> Option<Whole> {
     let mut events: Vec<Event> = Vec::new();
     let mut analyzer = HuginnNet::builder_with(observers()).build();
-    let _ = analyzer.analyze(CaptureReader::open(path).ok()?, &mut events);
+    let _ = analyzer.analyze(CaptureReader::open(path).ok()?, |event| events.push(event));
     let (of_hosts, of_flows) = events.iter().partition::<Vec<_>, _>(|event| is_of_host(&event.kind));
     let [of_hosts, of_flows] = [of_hosts, of_flows].map(|events| events.into_iter().map(line).collect());
     Some(Whole { of_flows, of_hosts, profiles: profiles(analyzer.shared_state()) })

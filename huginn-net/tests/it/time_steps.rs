@@ -138,7 +138,7 @@ fn steps_are_equal_for_any_worker_count() {
         let outcome = |workers: usize| {
             let mut analyzer = HuginnNet::builder().workers(workers).block_bytes(1 << 14).build();
             let mut events: Vec<Event> = Vec::new();
-            analyzer.analyze(Frames::new(stepped.iter().map(Packet::frame)), &mut events).unwrap();
+            analyzer.analyze(Frames::new(stepped.iter().map(Packet::frame)), |event| events.push(event)).unwrap();
             (events, analyzer.counters(), BlindSpot::of_analyzer(&analyzer))
         };
         prop_assert!(outcome(1) == outcome(workers), "{} workers", workers);

@@ -24,7 +24,7 @@ fn excused(line: &Map<String, Value>) -> Option<&'static str> {
 fn events(capture: &Path) -> Vec<Event> {
     let mut events = Vec::new();
     let mut analyzer = HuginnNet::builder().handshakes(true).build();
-    analyzer.analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
+    analyzer.analyze(CaptureReader::open(capture).unwrap(), |event| events.push(event)).unwrap();
     events
 }
 

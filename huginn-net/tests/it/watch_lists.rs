@@ -97,7 +97,7 @@ fn watched_entries_beyond_the_limit_are_counted() {
         let (mut found, mut analyzer) =
             (Vec::<Event>::new(), HuginnNet::builder_with(observers(&(text + &watched))).build());
         let capture = CaptureReader::open(captures::path("tls-rustls.pcap")).unwrap();
-        analyzer.analyze(capture, &mut found).unwrap();
+        analyzer.analyze(capture, |event| found.push(event)).unwrap();
         let matches = found.iter().filter(|event| matches!(event.kind, Observation::Match(_))).count();
         (matches, analyzer.protocol().counters().events_suppressed.connection)
     };
@@ -354,7 +354,7 @@ fn observers(text: &str) -> Observers {
 fn events(capture: &str, observers: Observers) -> Vec<Value> {
     let mut events: Vec<Event> = Vec::new();
     let capture = CaptureReader::open(captures::path(capture)).unwrap();
-    HuginnNet::builder_with(observers).build().analyze(capture, &mut events).unwrap();
+    HuginnNet::builder_with(observers).build().analyze(capture, |event| events.push(event)).unwrap();
     events.iter().map(|event| serde_json::to_value(EventRecord::from_event(event)).unwrap()).collect()
 }
 

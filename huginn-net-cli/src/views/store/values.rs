@@ -280,7 +280,10 @@ mod tests {
         let path =
             concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/http/http-imitation/http-imitation.pcap");
         let mut events: Vec<Event> = Vec::new();
-        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+        HuginnNet::builder()
+            .build()
+            .analyze(CaptureReader::open(path).unwrap(), |event| events.push(event))
+            .unwrap();
         let mut values = ValueTable::default();
         let request = events.iter().find(|event| matches!(event.kind, Observation::HttpRequest(_))).unwrap();
         values.add(request, &Origin::default(), true);
@@ -292,7 +295,10 @@ mod tests {
     fn name_is_one_of_all_events() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
         let mut events: Vec<Event> = Vec::new();
-        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+        HuginnNet::builder()
+            .build()
+            .analyze(CaptureReader::open(path).unwrap(), |event| events.push(event))
+            .unwrap();
         let event = events.first().unwrap();
         let (client, server) = (event.flow.client, event.flow.server);
         let first = FirstSeen { ts: event.ts, client, server, packet: 1, file: 0 };

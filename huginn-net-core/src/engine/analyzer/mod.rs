@@ -15,7 +15,7 @@ use super::hash_seed::Seeds;
 use super::ingest::Ingest;
 use super::parallel::{self, Parts};
 use super::queues;
-use super::render::{ByValue, Keep, Map, Output, Render, Text, ToFunction, ToSink, ToTextSink};
+use super::render::{ByValue, Keep, Map, Output, Render, Text, ToFunction, ToReference, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, Outcome, Reporter, SequentialPath};
@@ -23,7 +23,7 @@ use super::snapshot::Requests;
 use super::{AnalysisError, CancelToken, Counters, RunCounters, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES, MIN_READING_WORKERS};
-use crate::{Event, Examples, Frame, Protocol, Report, Sink, SinkResult, Source, Timestamp};
+use crate::{Event, Examples, Frame, Protocol, Report, SinkResult, Source, Timestamp};
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
 ///
@@ -58,14 +58,14 @@ impl<P: Protocol> Analyzer<P> {
         Builder::new(protocol)
     }
 
-    /// Analyses one frame in the caller's thread and passes its events to the sink.
+    /// Analyses one frame in the caller's thread and passes its events to `each`.
     ///
-    /// Breaks when the sink does; the frame is then only partly analysed. The seed that divides the flows is random, unless
+    /// Breaks when `each` does, by what it [returns](SinkResult); the frame is then only partly analysed. The seed that divides the flows is random, unless
     /// [`Builder::hash_seed`] sets one.
-    pub fn push(
+    pub fn push<R: SinkResult>(
         &mut self,
         frame: &Frame<'_>,
-        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+        each: impl FnMut(Event<Report<P>>) -> R,
     ) -> ControlFlow<()> {
         let Self { ingest, flows, router, seeds, has_pushed, .. } = self;
         *has_pushed = true;
@@ -73,23 +73,23 @@ impl<P: Protocol> Analyzer<P> {
             // An analysis of a source, which is over, used the other one.
             flows.set_hash_seed(seeds.live);
         }
-        let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToSink(sink) };
+        let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToFunction(each) };
         ingest.on_frame(frame, 1, &mut SequentialPath { flows, reporter })
     }
 
-    /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. The sink gets the
+    /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. `each` gets the
     /// last events of the flows. Keeps counters and [shared state](Self::shared_state).
-    pub fn finish(&mut self, sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) {
+    pub fn finish<R: SinkResult>(&mut self, each: impl FnMut(Event<Report<P>>) -> R) {
         let Self { ingest, flows, router, .. } = self;
         ingest.decoding.decoder.finish();
-        let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToSink(sink) };
+        let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToFunction(each) };
         SequentialPath { flows, reporter }.end(ingest.clock.now());
         ingest.start_capture();
         self.has_pushed = false;
     }
 
-    /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
-    /// [finishes](Self::finish).
+    /// Analyses a source and passes its events to `each`, the sink: to the end of the source, until the sink breaks by what it
+    /// [returns](SinkResult), or until [`CancelToken::cancel`]; then [finishes](Self::finish).
     ///
     /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them, and so are the
     /// first frames with several, which give the sink the same events in the same order. Several workers drop blocks of a
@@ -98,12 +98,12 @@ impl<P: Protocol> Analyzer<P> {
     /// # Errors
     /// The error of the source, or a panic of a worker's thread. The events before it were reported and
     /// [counted](Self::counters).
-    pub fn analyze<'f, S: Source<'f, Error: Send> + Send>(
+    pub fn analyze<'f, S: Source<'f, Error: Send> + Send, R: SinkResult>(
         &mut self,
         source: S,
-        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+        each: impl FnMut(Event<Report<P>>) -> R,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        self.run(source, &ByValue, &mut ToSink(sink))
+        self.run(source, &ByValue, &mut ToFunction(each))
     }
 
     /// [Analyses](Self::analyze) a source and passes a reference to each event to `each`.
@@ -119,23 +119,23 @@ impl<P: Protocol> Analyzer<P> {
         source: S,
         each: impl FnMut(&Event<Report<P>>) -> R,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        self.run(source, &Keep, &mut ToFunction(each))
+        self.run(source, &Keep, &mut ToReference(each))
     }
 
-    /// [Analyses](Self::analyze) a source and passes `map`'s result for each event to the sink.
+    /// [Analyses](Self::analyze) a source and passes `map`'s result for each event to `each`.
     ///
     /// With several workers `map` runs in the worker that found the event, so that slow work is shared, and in the
     /// caller's thread for conclusions of the shared state.
     ///
     /// # Errors
     /// Those of [`analyze`](Self::analyze). A panic of `map` is one of them in a worker's thread.
-    pub fn analyze_map<'f, S: Source<'f, Error: Send> + Send, T: Send>(
+    pub fn analyze_map<'f, S: Source<'f, Error: Send> + Send, T: Send, R: SinkResult>(
         &mut self,
         source: S,
         map: impl Fn(Event<Report<P>>) -> T + Sync,
-        sink: &mut (impl Sink<T> + ?Sized),
+        each: impl FnMut(T) -> R,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        self.run(source, &Map(map), &mut ToSink(sink))
+        self.run(source, &Map(map), &mut ToFunction(each))
     }
 
     /// [Analyses](Self::analyze) a source and passes the text that `write` appends for each event to the sink.
@@ -169,12 +169,12 @@ impl<P: Protocol> Analyzer<P> {
     /// # Errors
     /// The error of a source, which ends the others too, or a panic of a worker. The events before it were reported and
     /// [counted](Self::counters).
-    pub fn analyze_queues<'f, S: Source<'f, Error: Send> + Send>(
+    pub fn analyze_queues<'f, S: Source<'f, Error: Send> + Send, R: SinkResult>(
         &mut self,
         sources: Vec<S>,
-        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+        each: impl FnMut(Event<Report<P>>) -> R,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        self.run_queues(sources, &ByValue, &mut ToSink(sink))
+        self.run_queues(sources, &ByValue, &mut ToFunction(each))
     }
 
     /// [Analyses several sources](Self::analyze_queues) and passes the text that `write` appends for each event to the sink, as

@@ -5,19 +5,17 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use huginn_net_core::{AnalysisError, Event, Sink, Source, TcpFlags, TextSink, Timestamp};
+use huginn_net_core::{AnalysisError, Event, SinkResult, Source, TcpFlags, TextSink, Timestamp};
 
 use super::builder;
 use super::sources::{Buffered, Ending, Endless, Overwriting, Silent, Waiting};
 use super::traffic::{POISON, Packet, syns};
 
 /// Breaks at the event with this number.
-struct BreakAt(usize);
-
-impl<E> Sink<E> for BreakAt {
-    fn event(&mut self, _: E) -> ControlFlow<()> {
-        self.0 -= 1;
-        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+fn break_at<E>(mut left: usize) -> impl FnMut(E) -> bool {
+    move |_| {
+        left -= 1;
+        left > 0
     }
 }
 
@@ -26,23 +24,29 @@ fn breaking_sink_ends_endless_source() {
     for workers in [1, 2, 5] {
         for block_bytes in [1, 1 << 16] {
             let mut analyzer = builder(workers, block_bytes).build();
-            let counters = analyzer.analyze(Endless(Packet::syn(1)), &mut BreakAt(4)).unwrap();
+            let counters = analyzer.analyze(Endless(Packet::syn(1)), break_at(4)).unwrap();
             assert_eq!(counters.events, 4);
         }
     }
+}
+
+/// Number of events that a sink takes.
+fn events_until<R: SinkResult>(
+    workers: usize,
+    packets: &[Packet],
+    each: impl FnMut(Event<String>) -> R,
+) -> u64 {
+    builder(workers, 1).build().analyze(Overwriting::new(packets), each).unwrap().events
 }
 
 #[test]
 fn closure_result_stops_analysis() {
     let packets = syns(10);
     for workers in [1, 2] {
-        let events = |sink: &mut dyn Sink<Event<String>>| {
-            builder(workers, 1).build().analyze(Overwriting::new(&packets), sink).unwrap().events
-        };
-        assert_eq!(events(&mut |_: Event<String>| {}), 20);
-        assert_eq!(events(&mut |_: Event<String>| ControlFlow::Break(())), 1);
-        assert_eq!(events(&mut |event: Event<String>| event.kind.contains("Segment")), 2);
-        assert_eq!(events(&mut |_: Event<String>| Err::<(), _>("no room")), 1);
+        assert_eq!(events_until(workers, &packets, |_| {}), 20);
+        assert_eq!(events_until(workers, &packets, |_| ControlFlow::Break(())), 1);
+        assert_eq!(events_until(workers, &packets, |event| event.kind.contains("Segment")), 2);
+        assert_eq!(events_until(workers, &packets, |_| Err::<(), _>("no room")), 1);
     }
 }
 
@@ -84,7 +88,7 @@ fn workers_stop_at_the_same_block() {
     for workers in [2, 5] {
         let mut analyzer = builder(workers, 640).build();
         let source = Buffered::new(&packets, Ending::Again);
-        let counters = analyzer.analyze(source.clone(), &mut BreakAt(4)).unwrap();
+        let counters = analyzer.analyze(source.clone(), break_at(4)).unwrap();
         assert_eq!(counters.events, 4);
         assert_eq!(counters.frames, analyzer.protocol().segments, "all workers analysed the same frames");
 
@@ -108,7 +112,7 @@ fn workers_stop_at_the_same_block() {
 fn silent_source_ends_after_break_or_cancel() {
     for workers in [1, 2, 5] {
         let source = || Silent::after(Packet::syn(1));
-        let counters = builder(workers, 1 << 16).build().analyze(source(), &mut BreakAt(1)).unwrap();
+        let counters = builder(workers, 1 << 16).build().analyze(source(), break_at(1)).unwrap();
         assert_eq!((counters.frames, counters.events), (1, 1));
 
         let mut analyzer = builder(workers, 1 << 16).build();
@@ -153,7 +157,7 @@ fn source_error_follows_all_earlier_events() {
         let mut events: Vec<String> = Vec::new();
         let mut analyzer = builder(workers, 1 << 20).build();
         let source = Buffered::new(&packets, Ending::Error("cut"));
-        let error = analyzer.analyze_map(source, |event| event.kind, &mut events).unwrap_err();
+        let error = analyzer.analyze_map(source, |event| event.kind, |value| events.push(value)).unwrap_err();
         assert_eq!(error, AnalysisError::Source("cut"));
         assert_eq!((events.len(), analyzer.counters().frames), (200, 100));
     }
@@ -167,7 +171,7 @@ fn thread_panic<'f>(
 ) -> (usize, &'static str, String) {
     let mut events = Vec::new();
     // Blocks of a frame: the caller's thread analyses none.
-    match builder(workers, 100).build().analyze_map(source, map, &mut events) {
+    match builder(workers, 100).build().analyze_map(source, map, |value| events.push(value)) {
         Err(AnalysisError::Thread { name, message }) => (events.len(), name, message),
         other => panic!("{other:?}"),
     }

@@ -40,7 +40,7 @@ type Outcome = (Vec<Event<String>>, Counters, String, u64);
 fn analyze<'f>(builder: Builder<Everything>, source: impl Source<'f, Error: Debug + Send> + Send) -> Outcome {
     let mut analyzer = builder.build();
     let mut events = Vec::new();
-    let counters = analyzer.analyze(source, &mut events).unwrap();
+    let counters = analyzer.analyze(source, |event| events.push(event)).unwrap();
     assert_eq!(counters, analyzer.counters());
     let examples = analyzer.examples();
     let examples = EXAMPLES.map(|counter| examples.get(counter));

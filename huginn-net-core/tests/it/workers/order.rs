@@ -81,7 +81,10 @@ fn map_is_applied_to_reports_and_conclusions() {
         let packets = syns(20);
         let mut lengths: Vec<usize> = Vec::new();
         let source = Overwriting::new(&packets);
-        builder(workers, 100).build().analyze_map(source, |event| event.kind.len(), &mut lengths).unwrap();
+        builder(workers, 100)
+            .build()
+            .analyze_map(source, |event| event.kind.len(), |value| lengths.push(value))
+            .unwrap();
         assert_eq!(lengths.len(), 40);
         assert!(lengths.chunks(2).all(|pair| pair[0] > 100 && pair[1] == "1 SYNs".len()));
     }
@@ -145,7 +148,7 @@ fn analyzer_is_reusable_and_keeps_memory() {
         let mut analyzer = builder(workers, 1).build();
         let mut events: Vec<Event<String>> = Vec::new();
         for n in 1..4 {
-            let counters = analyzer.analyze(Overwriting::new(&packets), &mut events).unwrap();
+            let counters = analyzer.analyze(Overwriting::new(&packets), |event| events.push(event)).unwrap();
             assert_eq!((counters.frames, counters.events, counters.flows.opened), (2 * n, 3 * n, n));
             assert_eq!(analyzer.protocol().segments, 2 * n);
             assert!(events.last().unwrap().kind.starts_with("2:"), "the flow table is empty again");

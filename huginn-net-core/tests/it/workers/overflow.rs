@@ -28,7 +28,8 @@ fn slow_worker_drops_blocks_and_counts_them() {
     let slow = slow_worker();
     let mut analyzer = builder(2, 1).overflow(Overflow::Drop).build();
     let mut events: Vec<Event<String>> = Vec::new();
-    let counters = analyzer.analyze_map(Overwriting::new(&packets), slow, &mut events).unwrap();
+    let counters =
+        analyzer.analyze_map(Overwriting::new(&packets), slow, |value| events.push(value)).unwrap();
     assert!(counters.segments_dropped > 0, "{counters:?}");
     assert_eq!((counters.frames, counters.decode.tcp), (120, 120));
     assert_eq!(counters.events, 2 * (120 - counters.segments_dropped));
@@ -96,7 +97,7 @@ fn seed_is_fixed_for_files_only() {
         let mut seeds = Vec::new();
         for _ in 0..2 {
             let mut analyzer = builder(workers, 1).build();
-            let sink = &mut |_: Event<String>| {};
+            let sink = |_: Event<String>| {};
             analyzer.analyze(Overwriting::new(&packets), sink).unwrap();
             let file = analyzer.hash_seed();
             analyzer.analyze(Live(Overwriting::new(&packets)), sink).unwrap();

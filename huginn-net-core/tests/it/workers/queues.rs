@@ -49,12 +49,12 @@ proptest! {
     #[test]
     fn queues_give_events_of_one_source_in_order(packets in arbitrary_packets(), sources in 1_usize..6) {
         let mut want = Vec::new();
-        let counters = builder(1, 1).build().analyze(Overwriting::new(&packets), &mut want).unwrap();
+        let counters = builder(1, 1).build().analyze(Overwriting::new(&packets), |event| want.push(event)).unwrap();
         let parts = divided(&packets, sources);
         let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
         let mut analyzer = builder(1, 1).build();
         let mut events = Vec::new();
-        let of_queues = analyzer.analyze_queues(queues, &mut events).unwrap();
+        let of_queues = analyzer.analyze_queues(queues, |event| events.push(event)).unwrap();
         prop_assert_eq!(
             events.iter().map(essence).collect::<Vec<_>>(),
             want.iter().map(essence).collect::<Vec<_>>()
@@ -74,7 +74,7 @@ proptest! {
         }
         let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
         let (mut analyzer, mut events) = (builder(1, 1).build(), Vec::<Event<String>>::new());
-        analyzer.analyze_queues(queues, &mut events).unwrap();
+        analyzer.analyze_queues(queues, |event| events.push(event)).unwrap();
         let mut seen = HashMap::new();
         for event in &events {
             let before = usize::try_from(event.packet_number).unwrap() - 1;
@@ -85,7 +85,7 @@ proptest! {
         }
         // Another source counts from 1.
         let mut events = Vec::<Event<String>>::new();
-        analyzer.analyze(Overwriting::new(&syns(1)), &mut events).unwrap();
+        analyzer.analyze(Overwriting::new(&syns(1)), |event| events.push(event)).unwrap();
         prop_assert_eq!(events.first().map(|event| event.packet_number), Some(1));
     }
 }

@@ -52,7 +52,7 @@ fn run_has_the_events_of_analyze() {
         let mut expected = Vec::new();
         let counters = builder(workers, 1000)
             .build()
-            .analyze(Buffered::new(packets, Ending::End), &mut expected)
+            .analyze(Buffered::new(packets, Ending::End), |event| expected.push(event))
             .unwrap();
         let mut run = builder(workers, 1000).build().spawn(Buffered::new(packets, Ending::End));
         let events: Vec<Event<String>> = run.by_ref().collect();

@@ -62,7 +62,9 @@ impl Connection {
             Side::Server => (SERVER, self.client),
         };
         let packet = packet::tcp(src, dst, flags, [seq, ack], &[], payload);
-        assert!(self.analyzer.push(&packet::frame(1, &packet), &mut self.events).is_continue());
+        assert!(
+            self.analyzer.push(&packet::frame(1, &packet), |event| self.events.push(event)).is_continue()
+        );
     }
 
     /// Sends all bytes in segments of 1,400 bytes.

@@ -45,7 +45,10 @@ mod tests {
     fn flows(capture: &str) -> Vec<FlowId> {
         let path = crate::captures::path(capture);
         let mut events: Vec<Event> = Vec::new();
-        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+        HuginnNet::builder()
+            .build()
+            .analyze(CaptureReader::open(path).unwrap(), |event| events.push(event))
+            .unwrap();
         events.into_iter().map(|event| event.flow).collect()
     }
 

@@ -116,7 +116,11 @@ impl Capture {
 
 fn analyze(packets: &[Packet]) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
-    HuginnNet::builder().handshakes(true).build().analyze(frames(packets), &mut events).unwrap();
+    HuginnNet::builder()
+        .handshakes(true)
+        .build()
+        .analyze(frames(packets), |event| events.push(event))
+        .unwrap();
     events
 }
 

@@ -253,7 +253,7 @@ fn frames(packets: &[Packet]) -> Frames<'_, impl Iterator<Item = Frame<'_>> + Se
 fn analyze(packets: &[Packet]) -> (Vec<Event>, Vec<BlindSpot>) {
     let mut analyzer = HuginnNet::builder().build();
     let mut events: Vec<Event> = Vec::new();
-    analyzer.analyze(frames(packets), &mut events).unwrap();
+    analyzer.analyze(frames(packets), |event| events.push(event)).unwrap();
     (events, BlindSpot::of_analyzer(&analyzer))
 }
 
