@@ -166,13 +166,31 @@ impl TlsCertificates {
         Self { transport, certificates, has_more, server_name, decrypted: false }
     }
 
+    /// The chain of the sender: its own certificate, and after each the first other one whose subject is its issuer, up to one that names
+    /// itself as issuer, or whose issuer was not sent. Servers may send more certificates, in another order (RFC 8446, section 4.4.2).
+    ///
+    /// It follows names of certificates that can be read. No signature is verified.
+    pub fn chain(&self) -> impl Iterator<Item = &Certificate> {
+        let mut left: Vec<_> = self.certificates.iter().skip(1).collect();
+        std::iter::successors(self.certificates.first(), move |last| {
+            let fields = last.fields().filter(|fields| !fields.is_self_issued)?;
+            let issuer = fields.issuer.as_ref()?;
+            let is_issuer =
+                |one: &&Certificate| one.fields().is_some_and(|one| one.subject.as_ref() == Some(issuer));
+            let found = left.iter().position(is_issuer)?;
+            Some(left.remove(found))
+        })
+    }
+
     /// The certificates of a message, and for a server the name that the client asked for.
     pub(crate) fn from_message(
         transport: Transport,
         message: CertificateMessage<'_>,
+        keeps_der: bool,
         server_name: Option<&[u8]>,
     ) -> Self {
-        let certificates = message.certificates().map(Certificate::from_der).collect();
+        let read = if keeps_der { Certificate::from_kept_der } else { Certificate::from_der };
+        let certificates = message.certificates().map(read).collect();
         Self::new(transport, certificates, message.has_more(), server_name)
     }
 }

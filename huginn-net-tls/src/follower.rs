@@ -13,6 +13,35 @@ use crate::limits::MAX_ALERTS;
 use crate::record::{ALERT, HANDSHAKE, Item};
 use crate::{Transport, names};
 
+/// Whether a handshake is followed after its hellos.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Follow {
+    #[default]
+    No,
+    Yes,
+    /// Its certificates keep their bytes.
+    KeepingCertificates,
+}
+
+impl Follow {
+    pub(crate) fn new(follows: bool, keeps_certificates: bool) -> Self {
+        match (follows, keeps_certificates) {
+            (false, _) => Self::No,
+            (true, false) => Self::Yes,
+            (true, true) => Self::KeepingCertificates,
+        }
+    }
+
+    pub(crate) fn is_on(self) -> bool {
+        self != Self::No
+    }
+
+    /// The state of a handshake that is followed.
+    pub(crate) fn follower(self) -> Option<Box<Follower>> {
+        self.is_on().then(|| Box::new(Follower::new(self)))
+    }
+}
+
 /// The state of a handshake from the ClientHello to its end.
 #[derive(Debug)]
 pub(crate) struct Follower {
@@ -30,6 +59,8 @@ pub(crate) struct Follower {
     repeats_session_id: bool,
     /// Whether the Finished message of the client is decrypted, so that no other record of it ends the handshake.
     awaits_finished: bool,
+    /// Whether certificates keep their bytes.
+    keeps_der: bool,
     /// Whether client and server sent a Certificate message.
     has_certificates: [bool; 2],
     /// Whether client and server sent an encrypted message.
@@ -52,6 +83,7 @@ impl Default for Follower {
             is_encrypted: false,
             repeats_session_id: false,
             awaits_finished: false,
+            keeps_der: false,
             has_certificates: [false; 2],
             has_finished: [false; 2],
             lacks_bytes: false,
@@ -81,6 +113,15 @@ impl ClientFacts {
 }
 
 impl Follower {
+    pub(crate) fn new(follow: Follow) -> Self {
+        Self { keeps_der: follow == Follow::KeepingCertificates, ..Self::default() }
+    }
+
+    /// The state of another handshake.
+    pub(crate) fn renewed(&self) -> Self {
+        Self { keeps_der: self.keeps_der, ..Self::default() }
+    }
+
     /// Whether certificates of the server can still be found, even if the client's data is missing.
     pub(crate) fn awaits_certificates(&self) -> bool {
         let [_, server] = self.has_finished;
@@ -201,7 +242,7 @@ impl Follower {
             return None;
         }
         let server_name = self.client.server_name.as_deref().filter(|_| role == Side::Server);
-        Some(TlsCertificates::from_message(self.transport, message(), server_name))
+        Some(TlsCertificates::from_message(self.transport, message(), self.keeps_der, server_name))
     }
 
     /// Sets whether the handshake messages of the client are decrypted.
@@ -336,7 +377,6 @@ impl Follower {
 }
 
 /// A handshake of TLS 1.3 whose encrypted messages another layer decrypts, such as that of a QUIC connection.
-#[derive(Default)]
 pub struct DecryptedHandshake(Follower);
 
 /// Omits the messages, which were encrypted.
@@ -347,9 +387,10 @@ impl fmt::Debug for DecryptedHandshake {
 }
 
 impl DecryptedHandshake {
-    /// Creates the state of a new handshake.
-    pub fn new() -> Self {
-        Self::default()
+    /// Creates the state of a new handshake. `certificate_bytes`: whether its certificates keep their
+    /// [bytes](crate::Certificate::der).
+    pub fn new(certificate_bytes: bool) -> Self {
+        Self(Follower::new(Follow::new(true, certificate_bytes)))
     }
 
     /// Takes a hello into account; other events have no effect.

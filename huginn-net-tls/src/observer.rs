@@ -58,6 +58,14 @@ impl TlsObserver {
         self
     }
 
+    /// Keeps the [bytes](crate::Certificate::der) of the certificates of handshakes that are followed, or not (default).
+    #[must_use]
+    pub fn certificate_bytes(mut self, keep: bool) -> Self {
+        self.settings = self.settings.certificate_bytes(keep);
+        self.udp = TlsUdpObserver::with_settings(self.settings);
+        self
+    }
+
     /// Returns the counters since the observer was created.
     pub fn counters(&self) -> StreamObserverCounters<TlsCounters> {
         self.counters

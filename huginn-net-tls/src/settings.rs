@@ -1,5 +1,7 @@
 //! Settings of parsers.
 
+use crate::follower::Follow;
+
 /// Settings of a [`TlsParser`](crate::TlsParser).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -8,6 +10,8 @@ pub struct TlsParserSettings {
     pub handshakes: bool,
     /// Whether handshakes without a server name are followed, even if others are not.
     pub nameless: bool,
+    /// Whether certificates of handshakes that are followed keep their [bytes](crate::Certificate::der).
+    pub certificate_bytes: bool,
 }
 
 impl TlsParserSettings {
@@ -24,8 +28,19 @@ impl TlsParserSettings {
         Self { nameless, ..self }
     }
 
-    /// Whether any handshakes are followed.
-    pub(crate) const fn follows(self) -> bool {
-        self.handshakes || self.nameless
+    /// Keeps the bytes of the certificates of handshakes that are followed, or not (default). It takes memory.
+    #[must_use]
+    pub const fn certificate_bytes(self, keep: bool) -> Self {
+        Self { certificate_bytes: keep, ..self }
+    }
+
+    /// Whether handshakes over TCP are followed: those without a server name at least.
+    pub(crate) fn follows(self) -> Follow {
+        Follow::new(self.handshakes || self.nameless, self.certificate_bytes)
+    }
+
+    /// Whether all handshakes are followed.
+    pub(crate) fn follows_all(self) -> Follow {
+        Follow::new(self.handshakes, self.certificate_bytes)
     }
 }

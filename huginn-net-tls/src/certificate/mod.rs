@@ -15,6 +15,7 @@ mod time;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
+use std::thread::LocalKey;
 
 use huginn_net_wire::{Amount, SeenCache};
 use sha1::Sha1;
@@ -47,17 +48,32 @@ pub use self::time::CertificateTime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate(Arc<Contents>);
 
+type Cache = RefCell<SeenCache<[u8], Certificate>>;
+
 thread_local! {
-    static CACHE: RefCell<SeenCache<[u8], Certificate>> = RefCell::new(SeenCache::new(CERTIFICATE_CACHE_ENTRIES));
+    static CACHE: Cache = RefCell::new(SeenCache::new(CERTIFICATE_CACHE_ENTRIES));
+    /// Certificates with their bytes.
+    static KEPT: Cache = RefCell::new(SeenCache::new(CERTIFICATE_CACHE_ENTRIES));
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Contents {
+    der: Option<Arc<[u8]>>,
     len: usize,
     sha256: [u8; 32],
     sha1: [u8; 20],
     fields: Option<CertificateFields>,
 }
+
+/// By their contents, whether they keep their bytes or not.
+impl PartialEq for Contents {
+    fn eq(&self, other: &Self) -> bool {
+        (self.len, &self.sha256, &self.sha1) == (other.len, &other.sha256, &other.sha1)
+            && self.fields == other.fields
+    }
+}
+
+impl Eq for Contents {}
 
 impl Certificate {
     /// Reads a certificate in DER.
@@ -66,13 +82,23 @@ impl Certificate {
     ///
     /// Each thread caches up to 256 repeated certificates of at most 4 KiB: servers send the same ones in each connection.
     pub fn from_der(der: &[u8]) -> Self {
-        let is_cacheable = der.len() <= MAX_CACHED_CERTIFICATE_LEN;
-        let cached = is_cacheable.then(|| SeenCache::recall(&CACHE, der, || Self::read(der))).flatten();
-        cached.unwrap_or_else(|| Self::read(der))
+        Self::from_cache(&CACHE, der, || Self::read(der, None))
     }
 
-    fn read(der: &[u8]) -> Self {
+    /// Reads a certificate as [`from_der`](Self::from_der) does, and keeps its [bytes](Self::der), in a cache of its own, too.
+    pub fn from_kept_der(der: &[u8]) -> Self {
+        Self::from_cache(&KEPT, der, || Self::read(der, Some(der.into())))
+    }
+
+    fn from_cache(cache: &'static LocalKey<Cache>, der: &[u8], read: impl Fn() -> Self) -> Self {
+        let is_cacheable = der.len() <= MAX_CACHED_CERTIFICATE_LEN;
+        let cached = is_cacheable.then(|| SeenCache::recall(cache, der, &read)).flatten();
+        cached.unwrap_or_else(read)
+    }
+
+    fn read(der: &[u8], kept: Option<Arc<[u8]>>) -> Self {
         Self(Arc::new(Contents {
+            der: kept,
             len: der.len(),
             sha256: Sha256::digest(der).into(),
             sha1: Sha1::digest(der).into(),
@@ -84,6 +110,20 @@ impl Certificate {
     #[expect(clippy::len_without_is_empty, reason = "a length of the wire, not of a collection")]
     pub fn len(&self) -> usize {
         self.0.len
+    }
+
+    /// The DER, as the peer sent it: for programs that verify certificates. `None` unless it was [kept](Self::from_kept_der), which
+    /// [`TlsParserSettings::certificate_bytes`](crate::TlsParserSettings::certificate_bytes) enables for those of packets.
+    ///
+    /// ```
+    /// use huginn_net_tls::Certificate;
+    ///
+    /// let der = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p256.der"));
+    /// assert_eq!(Certificate::from_kept_der(der).der(), Some(&der[..]));
+    /// assert_eq!(Certificate::from_der(der).der(), None);
+    /// ```
+    pub fn der(&self) -> Option<&[u8]> {
+        self.0.der.as_deref()
     }
 
     /// SHA-256 of the DER.

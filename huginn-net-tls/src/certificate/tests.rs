@@ -492,6 +492,20 @@ fn certificate_request_has_algorithms_in_tls_1_2_alone() {
 
 /// The first sight is read, the second one is stored, the third one is that of the cache.
 #[test]
+fn bytes_are_kept_where_they_are_asked_for() {
+    let der = read("p256");
+    for _ in 0..3 {
+        // Each kind has a cache of its own.
+        let (kept, other) = (Certificate::from_kept_der(&der), Certificate::from_der(&der));
+        assert_eq!((kept.der(), other.der()), (Some(&*der), None));
+        assert_eq!(kept, other);
+    }
+    let long = [&der[..], &[0; MAX_CACHED_CERTIFICATE_LEN]].concat();
+    assert_eq!(Certificate::from_kept_der(&long).der(), Some(&*long));
+    assert_ne!(Certificate::from_kept_der(&long), Certificate::from_kept_der(&der));
+}
+
+#[test]
 fn repeated_certificates_are_equal_and_shared() {
     let der = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p384.der"));
     let [first, second, third] = [(); 3].map(|()| Certificate::from_der(der));

@@ -7,6 +7,7 @@ use super::found::Found;
 use super::openvpn::{self, OpenVpnFlow};
 use super::rdpudp::{self, RdpUdpFlow};
 use crate::counters::DatagramCounters;
+use crate::follower::Follow;
 
 /// The protocol that carries TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(crate) struct DatagramFlow {
     /// Whether a hello was found.
     pub(crate) has_found_hello: bool,
     /// Whether handshakes are followed.
-    follows: bool,
+    follows: Follow,
 }
 
 #[derive(Debug)]
@@ -44,7 +45,7 @@ enum Reader {
 impl DatagramFlow {
     /// Creates the flow that starts with this datagram and returns its sender; `None` if no hello is to be expected.
     #[inline]
-    pub(crate) fn from_first_datagram(payload: &[u8], follows: bool) -> Option<(Side, Self)> {
+    pub(crate) fn from_first_datagram(payload: &[u8], follows: Follow) -> Option<(Side, Self)> {
         let (sender, carrier) = detect_carrier(payload)?;
         Some((sender, Self { reader: Reader::new(carrier, follows), has_found_hello: false, follows }))
     }
@@ -85,7 +86,7 @@ impl DatagramFlow {
 }
 
 impl Reader {
-    fn new(carrier: Carrier, follows: bool) -> Self {
+    fn new(carrier: Carrier, follows: Follow) -> Self {
         match carrier {
             Carrier::Dtls => Self::Dtls(DtlsFlow::new(follows)),
             Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::new(follows)),
@@ -94,7 +95,7 @@ impl Reader {
     }
 
     /// Switches to another carrier if this datagram starts a flow over it: the previous datagram was misdetected.
-    fn switch_carrier(&mut self, payload: &[u8], follows: bool) {
+    fn switch_carrier(&mut self, payload: &[u8], follows: Follow) {
         let Some((_, carrier)) = detect_carrier(payload) else { return };
         if carrier != self.carrier() {
             *self = Self::new(carrier, follows);
@@ -151,7 +152,8 @@ pub(crate) mod tests {
 
     /// The hellos found in a flow that starts with the first of these datagrams.
     fn follow(datagrams: &[(Side, &[u8])]) -> Vec<FoundHello> {
-        let (opener, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1, false).expect("a flow");
+        let (opener, mut flow) =
+            DatagramFlow::from_first_datagram(datagrams[0].1, Follow::No).expect("a flow");
         assert_eq!(opener, datagrams[0].0);
         let (mut found, mut counters) = (Vec::new(), DatagramCounters::default());
         for (sender, datagram) in datagrams {
@@ -228,7 +230,7 @@ pub(crate) mod tests {
             let len = u16::try_from(fragment.len()).unwrap().to_be_bytes();
             [&[22, 0xfe, 0xfd][..], &[0; 8], &len, &fragment].concat()
         };
-        let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0), false).unwrap();
+        let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0), Follow::No).unwrap();
         let mut found = 0;
         for random in 0..200 {
             let counters = &mut DatagramCounters::default();
@@ -247,7 +249,7 @@ pub(crate) mod tests {
         for datagram in
             [&[][..], &[22], &[0x38], &[0x38; 14], &[0; 1200], &[0xff; 1232], dns, stun, &ntp, &crypt]
         {
-            assert!(DatagramFlow::from_first_datagram(datagram, false).is_none(), "{datagram:02x?}");
+            assert!(DatagramFlow::from_first_datagram(datagram, Follow::No).is_none(), "{datagram:02x?}");
         }
     }
 
@@ -260,14 +262,14 @@ pub(crate) mod tests {
             tail in prop::collection::vec(any::<u8>(), 0..60),
         ) {
             let datagrams = dialogue(capture);
-            let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1, true).unwrap();
+            let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1, Follow::Yes).unwrap();
             for (which, position, byte, turn) in corrupted {
                 let (sender, datagram) = which.get(&datagrams);
                 let mut datagram = datagram.to_vec();
                 *position.get_mut(&mut datagram[..]) = byte;
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
-                let _ = DatagramFlow::from_first_datagram(&datagram, false);
+                let _ = DatagramFlow::from_first_datagram(&datagram, Follow::No);
                 flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _| {});
                 prop_assert!(flow.buffered_bytes() < 400_000);
             }
@@ -279,9 +281,9 @@ pub(crate) mod tests {
             mut datagram in prop::collection::vec(any::<u8>(), 1..120),
         ) {
             datagram[0] = first;
-            let _ = DatagramFlow::from_first_datagram(&datagram, false);
+            let _ = DatagramFlow::from_first_datagram(&datagram, Follow::No);
             for carrier in [Carrier::Dtls, Carrier::OpenVpn, Carrier::RdpUdp] {
-                let (reader, follows) = (Reader::new(carrier, true), true);
+                let (reader, follows) = (Reader::new(carrier, Follow::Yes), Follow::Yes);
                 let mut flow = DatagramFlow { reader, has_found_hello: false, follows };
                 for sender in [Side::Client, Side::Server] {
                     flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _| {});

@@ -5,7 +5,7 @@ use huginn_net_wire::Side;
 use super::found::Found;
 use super::reorder_buffer::ReorderBuffer;
 use crate::counters::DatagramCounters;
-use crate::follower::Follower;
+use crate::follower::{Follow, Follower};
 use crate::hello::Hello;
 use crate::limits::{MAX_HELLOS_PER_HANDSHAKE, MAX_READ_BYTES};
 use crate::record::hello_search::PeerHello;
@@ -117,8 +117,8 @@ pub(crate) struct PacketStreams {
 
 impl PacketStreams {
     /// Creates streams that follow the handshake after the hellos, if `follows`.
-    pub(crate) fn new(follows: bool) -> Self {
-        Self { follower: follows.then(Box::default), ..Self::default() }
+    pub(crate) fn new(follows: Follow) -> Self {
+        Self { follower: follows.follower(), ..Self::default() }
     }
 
     /// Starts, or restarts, the stream of a side at this packet number.

@@ -7,6 +7,7 @@ use huginn_net_wire::{Cursor, Side};
 use super::found::Found;
 use super::packet_stream::PacketStreams;
 use crate::counters::DatagramCounters;
+use crate::follower::Follow;
 use crate::record;
 
 /// The sender of this datagram, if a record with a hello starts in it.
@@ -23,12 +24,12 @@ pub(crate) struct RdpUdpFlow {
     version: Option<Version>,
     streams: PacketStreams,
     /// Whether handshakes are followed.
-    follows: bool,
+    follows: Follow,
 }
 
 impl RdpUdpFlow {
     /// Creates the state of a flow. It follows handshakes after the hellos, if `follows`.
-    pub(crate) fn new(follows: bool) -> Self {
+    pub(crate) fn new(follows: Follow) -> Self {
         Self { version: None, streams: PacketStreams::new(follows), follows }
     }
 
@@ -222,7 +223,7 @@ mod tests {
 
     fn found(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let (mut flow, mut counters, mut found) =
-            (RdpUdpFlow::new(false), DatagramCounters::default(), Vec::new());
+            (RdpUdpFlow::new(Follow::No), DatagramCounters::default(), Vec::new());
         for datagram in datagrams {
             flow.on_datagram(datagram, Side::Client, &mut counters, &mut |_, part| {
                 let Found::Hello { hello: Hello::Client(hello), .. } = part else { panic!("a ClientHello") };

@@ -7,6 +7,7 @@ use super::found::Found;
 use super::quic::{self, QuicFlow, QuicPart, Scratch};
 use crate::counters::TlsCounters;
 use crate::event::{TlsEvent, TlsHandshake};
+use crate::follower::Follow;
 use crate::hello::Hello;
 use crate::{TlsParserSettings, Transport};
 
@@ -44,7 +45,7 @@ impl TlsUdpObserver {
             return None;
         }
         if !quic::looks_like_initial(payload) {
-            return DatagramFlow::from_first_datagram(payload, false).map(|(sender, _)| sender);
+            return DatagramFlow::from_first_datagram(payload, Follow::No).map(|(sender, _)| sender);
         }
         let (source, destination) = segment.transport.ports();
         Some(match (source < 1024, destination < 1024) {
@@ -140,7 +141,7 @@ impl TlsUdpFlow {
         }
         let has_other_hello = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.has_found_hello);
         if !has_other_hello
-            && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload, settings.handshakes)
+            && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload, settings.follows_all())
         {
             self.datagrams.get_or_insert_with(|| Box::new(datagrams));
             return false;

@@ -250,7 +250,7 @@ impl TlsParser {
             server_seen: false,
             retry_requested: false,
             agreed: false,
-            follower: settings.follows().then(Box::default),
+            follower: settings.follows().follower(),
             settings,
             follows_other: (client_hellos > 0).then_some(false),
             reads: [true; 2],
@@ -343,7 +343,11 @@ impl Undecided {
 
 impl Reader {
     fn new(settings: TlsParserSettings) -> Self {
-        Self::Undecided(Undecided { buffered: Vec::new(), follows: settings.follows(), peer_hello: None })
+        Self::Undecided(Undecided {
+            buffered: Vec::new(),
+            follows: settings.follows().is_on(),
+            peer_hello: None,
+        })
     }
 
     fn push(&mut self, data: StreamData<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {

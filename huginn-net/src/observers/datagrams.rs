@@ -38,6 +38,8 @@ impl Observers {
         let TransportState::Udp(state) = transport else { return Interest::Done };
         #[cfg(feature = "decrypt")]
         let tls = self.tls;
+        #[cfg(feature = "decrypt")]
+        let certificate_bytes = self.tls_settings.certificate_bytes;
         let Self { tls_udp, counters, settings, .. } = self;
         let parser_events = ParserEvents { settings, systems, mismatch, is_nameless };
         let payload = segment.payload;
@@ -49,7 +51,7 @@ impl Observers {
             let mut unread = TlsCounters::default();
             let hellos = if tls { &mut *tls_counters } else { &mut unread };
             tls_udp.on_datagram(payload, sender, hello_state, hellos, &mut |origin, event| {
-                QuicConnections::on_hello(quic, origin.subject, payload, &event);
+                QuicConnections::on_hello(quic, origin.subject, payload, &event, certificate_bytes);
                 if tls {
                     report(&parser_events, origin, event, emit);
                 }

@@ -48,13 +48,14 @@ impl QuicConnections {
         sender: Side,
         datagram: &[u8],
         event: &TlsEvent,
+        certificate_bytes: bool,
     ) {
         match event {
             TlsEvent::Client(client) if client.hello.transport() == Transport::Quic && !client.retry => {
                 let Some(random) = client.hello.random().first_chunk() else { return };
                 let Some(decryptor) = QuicDecryptor::new(sender, datagram, random) else { return };
                 let offers_http = client.hello.alpn().any(|name| name.starts_with(b"h3"));
-                let mut handshake = DecryptedHandshake::new();
+                let mut handshake = DecryptedHandshake::new(certificate_bytes);
                 handshake.on_hello(sender, event);
                 let http = offers_http.then(Http3Connection::new);
                 let Self { connections, .. } = &mut **connections.get_or_insert_default();

@@ -131,6 +131,16 @@ pub trait Configure: Sized {
         })
     }
 
+    /// Keeps the [bytes](huginn_net_tls::Certificate::der) of the certificates of handshakes that are [followed](Self::handshakes), or not
+    /// (default): for programs that verify them. It takes memory.
+    #[must_use]
+    fn certificate_bytes(self, keep: bool) -> Self {
+        self.set(|own| {
+            own.tls_settings = own.tls_settings.certificate_bytes(keep);
+            own.tls_udp = TlsUdpObserver::with_settings(own.tls_settings);
+        })
+    }
+
     /// Enables (default) or disables SSH fingerprints.
     #[must_use]
     fn ssh(self, run: bool) -> Self {

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use huginn_net::core::FlowId;
 use huginn_net::observation::TlsHandshakeObservation;
-use huginn_net::tls::{ClientHello, Ech, KeyExchange, Resumption, ServerHello, TlsHandshake, Version, names};
+use huginn_net::tls::{
+    Certificate, ClientHello, Ech, KeyExchange, Resumption, ServerHello, TlsCertificates, TlsHandshake,
+    Version, names,
+};
 use huginn_net::{CaptureReader, Configure, Event, Frame, HuginnNet, Observation, Side};
 use serde_json::{Map, Value, json};
 
@@ -356,4 +359,49 @@ fn completed(capture: &str) -> Vec<TlsHandshake> {
     let found: Vec<TlsHandshake> = found.collect();
     assert!(found.iter().all(|found| found.completed && found.alerts.is_empty()), "{found:?}");
     found
+}
+
+/// The certificates of a capture.
+fn certificates(capture: &Path, keep: bool) -> Vec<TlsCertificates> {
+    let builder = HuginnNet::builder().handshakes(true).certificate_bytes(keep);
+    let mut found = Vec::new();
+    let counters = builder.build().analyze(CaptureReader::open(capture).unwrap(), |event| {
+        if let Observation::TlsCertificates(observed) = event.kind {
+            found.push(observed.certificates);
+        }
+    });
+    counters.unwrap();
+    found
+}
+
+#[test]
+fn certificates_have_their_bytes_if_they_are_kept() {
+    let mut seen = 0;
+    for capture in captures::with_extension(&["pcap", "pcapng"]) {
+        let (kept, others) = (certificates(&capture, true), certificates(&capture, false));
+        assert_eq!(kept, others, "{capture:?}");
+        for certificate in kept.iter().flat_map(|found| &found.certificates) {
+            assert_eq!(Certificate::from_der(certificate.der().unwrap()), *certificate);
+            seen += 1;
+        }
+        assert!(others.iter().flat_map(|found| &found.certificates).all(|one| one.der().is_none()));
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn chain_follows_issuers_in_any_order() {
+    let found = certificates(&captures::path("tls-certificates.pcap"), false);
+    let mut found = found.into_iter().find(|found| found.certificates.len() == 3).unwrap();
+    let sent = found.certificates.clone();
+    assert!(found.chain().eq(&sent));
+    found.certificates.swap(1, 2);
+    assert!(found.chain().eq(&sent));
+    // The root names itself, and what it did not issue is not of its chain.
+    found.certificates = vec![sent[2].clone(), sent[1].clone(), sent[2].clone()];
+    assert!(found.chain().eq([&sent[2]]));
+    found.certificates = vec![sent[0].clone(), sent[2].clone(), sent[0].clone()];
+    assert!(found.chain().eq([&sent[0]]));
+    found.certificates.clear();
+    assert_eq!(found.chain().count(), 0);
 }

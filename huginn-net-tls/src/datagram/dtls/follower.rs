@@ -7,7 +7,7 @@ use super::messages::{FragmentError, Messages};
 use super::record::{Content, Record};
 use crate::counters::DatagramCounters;
 use crate::event::{TlsCertificates, TlsEvent};
-use crate::follower::Follower;
+use crate::follower::{Follow, Follower};
 use crate::hello::handshake::{CLIENT_HELLO, SERVER_HELLO, SERVER_HELLO_DONE};
 use crate::hello::{ClientHello, Hello, ServerHello};
 use crate::limits::MAX_DTLS_DATAGRAMS_AFTER_HELLO;
@@ -75,6 +75,10 @@ struct Flight {
 }
 
 impl DtlsFollower {
+    pub(super) fn new(follows: Follow) -> Self {
+        Self { follower: Follower::new(follows), ..Self::default() }
+    }
+
     /// Whether nothing further can be found.
     pub(super) fn is_over(&self) -> bool {
         self.is_over || self.follower.is_over
@@ -115,7 +119,7 @@ impl DtlsFollower {
         let is_other = self.offer.as_ref().is_some_and(|earlier| !retry || *earlier != offer);
         let is_ambiguous = self.is_ambiguous || conflict || is_other;
         if !retry || self.has_answered {
-            *self = Self::default();
+            *self = Self { follower: self.follower.renewed(), ..Self::default() };
         }
         (self.offer, self.is_ambiguous, self.hello_record) = (Some(offer), is_ambiguous, Some(record));
         self.client.messages.on_hello(number);

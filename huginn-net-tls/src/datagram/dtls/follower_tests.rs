@@ -97,7 +97,7 @@ struct Run {
 impl Run {
     fn new() -> Self {
         let (counters, events) = (DatagramCounters::default(), Vec::new());
-        Self { flow: DtlsFlow::new(true), counters, hellos: 0, events }
+        Self { flow: DtlsFlow::new(Follow::Yes), counters, hellos: 0, events }
     }
 
     fn push(&mut self, (sender, datagram): &Datagram) {

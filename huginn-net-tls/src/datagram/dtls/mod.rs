@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 use super::found::Found;
 use crate::Transport;
 use crate::counters::DatagramCounters;
+use crate::follower::Follow;
 use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_NEW_COPIES;
 use follower::{DtlsFollower, Received};
@@ -42,7 +43,7 @@ pub(crate) struct DtlsFlow {
     client: HelloJoiner,
     server: HelloJoiner,
     /// Whether handshakes are followed after the hellos.
-    follows: bool,
+    follows: Follow,
     /// The handshake after the hellos, if it is followed and not over.
     follower: Option<Box<DtlsFollower>>,
     /// Whether the handshake is over: no hello continues it.
@@ -82,7 +83,7 @@ fn end_of_random(hello: &ClientHello<'_>) -> [u8; 4] {
 
 impl DtlsFlow {
     /// Creates a flow that follows handshakes after the hellos, or not.
-    pub(crate) fn new(follows: bool) -> Self {
+    pub(crate) fn new(follows: Follow) -> Self {
         Self { follows, ..Self::default() }
     }
 
@@ -140,7 +141,9 @@ impl DtlsFlow {
         if let Hello::Client(hello) = hello {
             self.offered.add(hello);
         }
-        self.follower.get_or_insert_default().on_hello(hello, received);
+        let follows = self.follows;
+        let follower = self.follower.get_or_insert_with(|| Box::new(DtlsFollower::new(follows)));
+        follower.on_hello(hello, received);
     }
 
     /// Returns the memory used by incomplete messages, in bytes.
@@ -184,7 +187,7 @@ impl DtlsFlow {
                 // All HelloRetryRequests have the same `random`.
                 self.server = HelloJoiner::default();
             }
-            if self.follows {
+            if self.follows.is_on() {
                 let received = Received { number: fragment.message_seq, record, retry, conflict };
                 self.follow_hello(&hello, &received);
             }

@@ -14,6 +14,7 @@ use huginn_net_wire::Side;
 use super::found::Found;
 use super::packet_stream::PacketStreams;
 use crate::counters::DatagramCounters;
+use crate::follower::Follow;
 use packet::{Kind, Packet, SessionId, SessionStart};
 
 pub(crate) use packet::session_initiator;
@@ -28,12 +29,12 @@ pub(crate) struct OpenVpnFlow {
     server: Option<Session>,
     streams: PacketStreams,
     /// Whether handshakes are followed.
-    follows: bool,
+    follows: Follow,
 }
 
 impl OpenVpnFlow {
     /// Creates the state of a flow. It follows handshakes after the hellos, if `follows`.
-    pub(crate) fn new(follows: bool) -> Self {
+    pub(crate) fn new(follows: Follow) -> Self {
         Self { client: None, server: None, streams: PacketStreams::new(follows), follows }
     }
 

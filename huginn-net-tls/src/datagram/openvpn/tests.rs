@@ -48,7 +48,7 @@ struct TestFlow {
 
 impl Default for TestFlow {
     fn default() -> Self {
-        Self { flow: OpenVpnFlow::new(false), counters: DatagramCounters::default(), found: Vec::new() }
+        Self { flow: OpenVpnFlow::new(Follow::No), counters: DatagramCounters::default(), found: Vec::new() }
     }
 }
 
