@@ -490,7 +490,6 @@ fn certificate_request_has_algorithms_in_tls_1_2_alone() {
     assert_eq!(request.authorities().count(), 512);
 }
 
-/// The first sight is read, the second one is stored, the third one is that of the cache.
 #[test]
 fn bytes_are_kept_where_they_are_asked_for() {
     let der = read("p256");
@@ -505,6 +504,7 @@ fn bytes_are_kept_where_they_are_asked_for() {
     assert_ne!(Certificate::from_kept_der(&long), Certificate::from_kept_der(&der));
 }
 
+/// The first sight is read, the second one is stored, the third one is that of the cache.
 #[test]
 fn repeated_certificates_are_equal_and_shared() {
     let der = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p384.der"));
