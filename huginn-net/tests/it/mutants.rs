@@ -6,15 +6,20 @@ use std::io::Cursor;
 
 use crate::captures;
 use huginn_net::record::JsonEvent;
+use huginn_net::record::formats::{EventFormat, FormattedEvent};
 use huginn_net::{CaptureReader, Event, HuginnNet};
 
 /// Mutants of each capture.
 const MUTANTS: u64 = 6;
 /// The largest captures take most of the time and have no other bytes than the others.
 const MAX_CAPTURE_LEN: usize = 64 << 10;
-/// Bytes of JSON for each byte of capture, and those of a capture with one frame.
+/// Bytes of output for each byte of capture, in each format, and those of a capture with one frame.
 const MAX_OUTPUT_RATIO: usize = 40;
 const MIN_OUTPUT_LIMIT: usize = 16 << 10;
+
+/// The formats beside JSON.
+const FORMATS: [EventFormat; 4] =
+    [EventFormat::Eve, EventFormat::Zeek, EventFormat::Ecs, EventFormat::Ocsf];
 
 #[test]
 fn workers_agree_and_output_is_bounded() {
@@ -28,25 +33,33 @@ fn workers_agree_and_output_is_bounded() {
         let other = &originals[(i + 1) % originals.len()].1;
         for seed in 0..MUTANTS {
             let mutant = mutant(bytes, other, (i as u64) << 8 | seed);
-            let lines = analyze(&mutant, 1);
+            let mut others = [0; FORMATS.len()];
+            let lines = analyze(&mutant, 1, |event| {
+                for (format, len) in FORMATS.into_iter().zip(&mut others) {
+                    *len += FormattedEvent::new(format, event).to_string().len() + 1;
+                }
+            });
             assert!(
-                lines == analyze(&mutant, 3),
+                lines == analyze(&mutant, 3, |_| {}),
                 "{name}, mutant {seed}: three workers report something else"
             );
-            let (written, limit) = (lines.concat().len(), mutant.len() * MAX_OUTPUT_RATIO + MIN_OUTPUT_LIMIT);
-            assert!(written <= limit, "{name}, mutant {seed}: {written} bytes of JSON from {}", mutant.len());
+            let json: usize = lines.iter().map(|line| line.len() + 1).sum();
+            let limit = mutant.len() * MAX_OUTPUT_RATIO + MIN_OUTPUT_LIMIT;
+            let written = others.into_iter().chain([json]).max();
+            assert!(written < Some(limit), "{name}, mutant {seed}: {json} and {others:?} bytes, {limit} allowed");
         }
     }
 }
 
 /// The events as JSON, then the error that ended the capture.
-fn analyze(capture: &[u8], workers: usize) -> Vec<String> {
+fn analyze(capture: &[u8], workers: usize, mut each: impl FnMut(&Event)) -> Vec<String> {
     let Ok(reader) = CaptureReader::from_reader("mutant", Cursor::new(capture.to_vec())) else {
         return Vec::new();
     };
     let mut analyzer = HuginnNet::builder().workers(workers).block_bytes(4096).build();
     let mut lines = Vec::new();
     let outcome = analyzer.analyze(reader, &mut |event: Event| {
+        each(&event);
         lines.push(JsonEvent { event: &event, file: None }.to_string());
     });
     lines.extend(outcome.err().map(|error| error.to_string()));
