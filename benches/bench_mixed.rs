@@ -99,7 +99,7 @@ thread_local! {
 fn json(event: Event) -> usize {
     LINE.with_borrow_mut(|line| {
         line.clear();
-        JsonEvent { event: &event, file: None }.write_to(line);
+        JsonEvent::new(&event).write_to(line);
         black_box(&line).len()
     })
 }

@@ -62,11 +62,11 @@ fn fingerprints(criterion: &mut Criterion) {
     let fingerprinter = Fingerprinter::default();
     let none = ClientBytes::default();
     for (name, client) in [
-        ("SYN", ClientBytes { syn: Some(syn), ..none }),
-        ("ClientHello", ClientBytes { tls: Some(HELLO), ..none }),
-        ("HTTP/2, and the verdict", ClientBytes { http: Some(HTTP2), ..none }),
-        ("HTTP/1, and the verdict", ClientBytes { http: Some(HTTP1), ..none }),
-        ("all layers", ClientBytes { syn: Some(syn), tls: Some(HELLO), http: Some(HTTP2), ..none }),
+        ("SYN", none.syn(syn)),
+        ("ClientHello", none.tls(HELLO)),
+        ("HTTP/2, and the verdict", none.http(HTTP2)),
+        ("HTTP/1, and the verdict", none.http(HTTP1)),
+        ("all layers", none.syn(syn).tls(HELLO).http(HTTP2)),
     ] {
         group.bench_function(name, |bencher| bencher.iter(|| fingerprinter.fingerprint(black_box(&client))));
     }

@@ -86,7 +86,7 @@ fn as_json<'f, S: Source<'f, Error: Debug + Send> + Send>(name: &str, source: im
         let builder = HuginnNet::builder().workers(workers.get());
         let has_each = std::env::args().any(|argument| argument == "--processor-each");
         let mut analyzer = if has_each { builder.processors(workers.get()) } else { builder }.build();
-        let write = |event: &Event, line: &mut Vec<u8>| JsonEvent { event, file: None }.write_to(line);
+        let write = |event: &Event, line: &mut Vec<u8>| JsonEvent::new(event).write_to(line);
         let mut keep = |text: &[u8]| _ = black_box(text).len();
         analyzer.analyze_text(Measured(source()), write, &mut keep).unwrap().events
     });

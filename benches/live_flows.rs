@@ -54,7 +54,7 @@ pub(crate) fn measure<P: Protocol>(bench: &mut Bench, builder: impl Fn() -> Buil
 
 /// Builds an analyzer with this number of started flows. Each frame has the offset of the client's address.
 fn open<P: Protocol>(builder: Builder<P>, flows: u32, beginning: &[(Frame<'_>, usize)]) -> Analyzer<P> {
-    let limits = FlowLimits { max_flows: 1 << 20, ..FlowLimits::default() };
+    let limits = FlowLimits::default().max_flows(1 << 20);
     let mut analyzer = builder.flow_limits(limits).build();
     let mut sink = |event: Event<Report<P>>| _ = black_box(event);
     let mut frames: Vec<_> = beginning.iter().map(|(frame, place)| (frame.data.to_vec(), *place)).collect();

@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = FingerprintListener::new(listener, FingerprintAcceptor::new(config.into()))?;
     let client = legacy::Client::builder(TokioExecutor::new()).build_http();
     let app = Router::new().fallback(move |request| pass_on(client.clone(), upstream.clone(), request));
-    let headers = FingerprintHeaders::new("x-client-")?.with_fields(&FingerprintField::ALL);
+    let headers = FingerprintHeaders::new("x-client-")?.with_fields(FingerprintField::ALL);
     Ok(axum::serve(listener, FingerprintMakeService::new(app).with_headers(headers)).await?)
 }
 

@@ -48,7 +48,7 @@ async fn main() -> Outcome {
 
     let proxy = Proxy {
         fingerprinter: Fingerprinter::default(),
-        headers: FingerprintHeaders::new("x-client-")?.with_fields(&FingerprintField::ALL),
+        headers: FingerprintHeaders::new("x-client-")?.with_fields(FingerprintField::ALL),
         client: Client::builder(TokioExecutor::new()).build_http(),
         upstream: upstream.into(),
     };
@@ -67,7 +67,7 @@ impl Proxy {
         let connection = incoming.await?;
         let quic_hello = QuicHelloRecorder::hello(&connection);
         let quic_version = QuicHelloRecorder::version(&connection);
-        let parts = ConnectionParts { quic_hello, quic_version, ..ConnectionParts::default() };
+        let parts = ConnectionParts::default().quic_hello(quic_hello).quic_version(quic_version);
         let fingerprint = ConnectionFingerprint::new(self.fingerprinter.clone(), parts);
         let mut connection = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await?;
         while let Some(request) = connection.accept().await? {

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let capture = std::env::args().nth(1).ok_or("usage: own_protocol CAPTURE")?;
     let mut analyzer = HuginnNet::builder().with(PrefixObserver::<Greeting>::default()).build();
     analyzer.analyze(CaptureReader::open(capture)?, |event| {
-        println!("{}", JsonEvent { event: &event, file: None });
+        println!("{}", JsonEvent::new(&event));
     })?;
     Ok(())
 }

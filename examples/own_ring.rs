@@ -32,7 +32,7 @@ pub(crate) async fn analyse(ring: CaptureReader) -> Result<(Counters, u64), Box<
         }
     });
     while let Some(event) = StreamExt::next(&mut run).await {
-        println!("{}", JsonEvent { event: &event, file: None });
+        println!("{}", JsonEvent::new(&event));
     }
     let (_analyzer, counters) = run.await;
     Ok((counters?, capture.join().map_err(|_| "the capture failed")?.unwrap_or_default()))

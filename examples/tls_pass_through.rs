@@ -47,7 +47,7 @@ async fn pass_through(
     let upstream = routes.find(&hello).ok_or("no route for this name")?;
     let mut upstream = TcpStream::connect(upstream).await?;
 
-    let parts = ConnectionParts { syn, hello: stream.take_recording(), ..ConnectionParts::default() };
+    let parts = ConnectionParts::default().syn(syn).hello(stream.take_recording());
     let fingerprint = ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint();
     header = header.with_fingerprint((*fingerprint).clone());
     upstream.write_all(&header.to_bytes()?).await?;

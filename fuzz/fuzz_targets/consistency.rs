@@ -12,7 +12,8 @@ fuzz_target!(|data: &[u8]| {
         rest = behind;
         Some(part).filter(|part| !part.is_empty())
     };
-    let client = ClientBytes { syn: cut(*syn), tls: cut(*tls), http: cut(*http), ..ClientBytes::default() };
+    let mut client = ClientBytes::default();
+    (client.syn, client.tls, client.http) = (cut(*syn), cut(*tls), cut(*http));
     match client.check(&Database::builtin(), ClientDatabase::builtin()) {
         Ok(found) => assert!(found.reasons.len() > 1 || found.outcome != Outcome::Imitation),
         Err(error) => assert!(!error.to_string().is_empty()),

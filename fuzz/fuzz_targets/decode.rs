@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Some((link, mut rest)) = data.split_first_chunk() else { return };
     let link = LinkType(u16::from_le_bytes(*link));
-    let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
+    let config = DecodeConfig::default().verify_checksums(true);
     let mut decoder = Decoder::new(config);
     let mut seconds = 0;
     while let Some((len, after)) = rest.split_first_chunk() {

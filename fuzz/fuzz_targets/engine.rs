@@ -36,7 +36,7 @@ fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
     }
     for host in analyzer.shared_state().profiles() {
         let mut text = Vec::new();
-        JsonHost { host, file: None }.write_to(&mut text);
+        JsonHost::new(host).write_to(&mut text);
         lines.push(String::from_utf8(text).unwrap());
     }
     lines
@@ -45,5 +45,5 @@ fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
 /// Renders an event in both formats.
 fn line(event: &Event) -> String {
     let p0f: String = P0fLine::lines_from_event(event).map(|line| line.to_string()).collect();
-    p0f + &JsonEvent { event, file: None }.to_string()
+    p0f + &JsonEvent::new(event).to_string()
 }

@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     let mut written = 0;
     let mut analyzer = HuginnNet::builder_with(Observers::default().connections(true)).build();
     let _ = analyzer.analyze(capture, &mut |event: Event| {
-        let line = JsonEvent { event: &event, file: None }.to_string();
+        let line = JsonEvent::new(&event).to_string();
         // 0 where the bound was not computed.
         let bound = event.text_bytes as usize;
         assert!(bound == 0 || line.len() <= bound, "{} bytes, not at most {bound}: {line}", line.len());

@@ -39,7 +39,7 @@ fn analyze(content: &[u8], places: &[usize], len: usize) -> Vec<Value> {
             wire_len: packet.len() as u32,
         };
         let _ = analyzer.push(&frame, &mut |event: Event| {
-            let text = JsonEvent { event: &event, file: None }.to_string();
+            let text = JsonEvent::new(&event).to_string();
             let mut value: Value = serde_json::from_str(&text).unwrap();
             for name in ["ts", "packet"] {
                 value.as_object_mut().unwrap().remove(name);

@@ -16,7 +16,7 @@ const FOLLOW: u8 = 4;
 const FIRST: [u32; 2] = [0xffff_f000, 7];
 
 fuzz_target!(|data: &[u8]| {
-    let limits = FlowLimits { max_buffered_bytes: MAX_BUFFERED_BYTES, ..FlowLimits::default() };
+    let limits = FlowLimits::default().max_buffered_bytes(MAX_BUFFERED_BYTES);
     // Half of the inputs follow handshakes to their end.
     let follows = data.first().is_some_and(|what| what & FOLLOW != 0);
     let observer = TlsObserver::default().handshakes(follows);

@@ -21,13 +21,13 @@ pub(crate) static DERIVED: [DerivedColumn; 3] = [
     DerivedColumn {
         name: "transport",
         meaning: "`tcp` or `udp`",
-        events: &EVENT_NAMES,
+        events: EVENT_NAMES,
         set: |event, row| row.text(event.flow.transport.name()),
     },
     DerivedColumn {
         name: "host_ip",
         meaning: "Address of the subject",
-        events: &EVENT_NAMES,
+        events: EVENT_NAMES,
         set: |event, row| row.display(event.subject.choose(event.flow.client, event.flow.server).ip()),
     },
     DerivedColumn {

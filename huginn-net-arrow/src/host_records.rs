@@ -20,7 +20,7 @@ use crate::row::split_time;
 use crate::schema::{metadata, time_type};
 
 /// Columns that order records: time, capture file, packet, and position.
-pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "position"];
+pub const HOST_RECORD_ORDER: &[&str] = &["ts", "ts_nanos", "file", "packet", "position"];
 
 /// Batches of [records of hosts](HostUpdateRecord).
 ///

@@ -7,6 +7,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::schema::{ColumnInfo, SCHEMA_VERSION, columns, names};
 
 /// The page `docs/schema.md`: how to use the table, its columns, and queries.
+#[doc(hidden)]
 pub fn schema_page() -> String {
     let mut page = String::new();
     // Writing to memory does not fail.

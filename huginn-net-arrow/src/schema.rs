@@ -123,14 +123,14 @@ pub(crate) fn targets(schema: &Schema) -> Vec<(&'static str, Vec<Target>)> {
             let columns = columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned()));
             columns.map(|column| ValueColumns { nanos: nanos_of(&column), column }).collect()
         };
-        EventKind::ALL.map(|kind| names(kind.name())).into()
+        EventKind::ALL.iter().map(|kind| names(kind.name())).collect()
     });
     let fields = schema.fields().iter().enumerate();
     let places: HashMap<&str, usize> = fields.map(|(place, field)| (&**field.name(), place)).collect();
     let place = |name: &str| places.get(name).copied();
     let target = |names: &ValueColumns| Target { column: place(&names.column), nanos: place(&names.nanos) };
     let targets = NAMES.iter().map(|names| names.iter().map(target).collect());
-    EventKind::ALL.map(EventKind::name).into_iter().zip(targets).collect()
+    EventKind::ALL.iter().map(|kind| kind.name()).zip(targets).collect()
 }
 
 /// The names of the column of a value, and of that with the nanoseconds of a time.
@@ -155,8 +155,8 @@ fn data_type(value_type: ValueType, column: &str) -> DataType {
         ValueType::Float => DataType::Float64,
         ValueType::Time => time_type(),
         ValueType::List(element) => list_of(data_type(*element, column)),
-        // Its fields have the columns.
-        ValueType::Object(_) => DataType::Null,
+        // The fields of an object have the columns.
+        _ => DataType::Null,
     }
 }
 
@@ -230,7 +230,7 @@ fn describe_columns() -> Vec<ColumnInfo> {
             columns.add(event, "", derived.name, &DataType::Utf8, derived.meaning);
         }
     }
-    for event in EventKind::ALL.map(EventKind::name) {
+    for event in EventKind::ALL.iter().map(|kind| kind.name()) {
         for Value { path, column, data_type, meaning } in values(event) {
             if path == VERSION_FIELD {
                 continue;
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn each_value_has_a_column_of_its_type() {
-        for event in EVENT_NAMES {
+        for &event in EVENT_NAMES {
             let mut names = BTreeSet::new();
             for Value { path, column, data_type, .. } in values(event) {
                 assert!(names.insert(column.clone()), "{event}: two values in {column}");

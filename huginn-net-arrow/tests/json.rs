@@ -186,7 +186,7 @@ fn rows_equal_json() {
     let lists = WatchListHandle::new(lists);
     let of = |number| NonZeroU32::new(number).unwrap();
     // Thresholds that short captures reach.
-    let findings = FindingSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
+    let findings = FindingSettings::default().scan_ports(of(10)).scan_hosts(of(10)).beacon_contacts(of(3));
     let time = "2026-11-21T10:59:59Z";
     let header = format!(r#"{{"huginn_net_baseline":2,"first":"{time}","last":"{time}"}}"#);
     let baseline = Baseline::parse("known.jsonl", header.as_bytes()).unwrap();
@@ -211,7 +211,7 @@ fn rows_equal_json() {
         let file = Some("a \"name\"");
         // The events before the damage of damaged captures count, too.
         let _ = HuginnNet::builder_with(observers).build().analyze(reader, &mut |event: Event| {
-            lines.push(serde_json::from_str(&JsonEvent { event: &event, file }.to_string()).unwrap());
+            lines.push(serde_json::from_str(&JsonEvent::new(&event).file(file).to_string()).unwrap());
             builder.append(&event, file);
         });
         let batch = builder.finish().unwrap();

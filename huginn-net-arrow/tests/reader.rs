@@ -151,10 +151,7 @@ fn host_records_give_events_of_hosts() {
     let read = || CaptureReader::from_reader("test", Cursor::new(bytes.clone())).unwrap();
     let mut want = HuginnNet::builder_with(Observers::default().profiles(true)).build();
     let mut events = Vec::new();
-    want.analyze(read(), &mut |event: Event| {
-        events.push(JsonEvent { event: &event, file: None }.to_string())
-    })
-    .unwrap();
+    want.analyze(read(), &mut |event: Event| events.push(JsonEvent::new(&event).to_string())).unwrap();
 
     let first = Analyzer::builder_with(WithoutHosts::new(Observers::default().profiles(true))).build();
     let batches = HostRecordBatches::new(first, read(), Some("pages".to_owned())).unwrap();
@@ -178,7 +175,7 @@ fn host_records_give_events_of_hosts() {
     let expected: Vec<_> = want.shared_state().profiles().map(|host| format!("{host:?}")).collect();
     assert_eq!(profiles, expected);
     for event in &of_hosts {
-        assert!(events.contains(&JsonEvent { event, file: None }.to_string()));
+        assert!(events.contains(&JsonEvent::new(event).to_string()));
     }
     assert!(HOST_RECORD_ORDER.iter().all(|name| host_record_schema().column_with_name(name).is_some()));
 }

@@ -11,6 +11,7 @@ const BINARY: u8 = 0x80;
 
 /// The interface that captured a frame, as the capture describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct CaptureInterface {
     /// The link type of its frames.
     pub link: LinkType,
@@ -18,6 +19,13 @@ pub struct CaptureInterface {
     pub snap_len: u32,
     /// The unit of its timestamps.
     pub resolution: TimeResolution,
+}
+
+impl CaptureInterface {
+    /// Describes an interface, for a [writer](crate::PcapngWriter). `snap_len` is in bytes, and 0 without a limit.
+    pub const fn new(link: LinkType, snap_len: u32, resolution: TimeResolution) -> Self {
+        Self { link, snap_len, resolution }
+    }
 }
 
 /// The unit of timestamps: a negative power of ten or two of a second, as pcapng has it (`if_tsresol`).

@@ -1,6 +1,6 @@
 //! Capture files: pcap and pcapng, plain or compressed, from a path or any reader; and a writer of pcapng.
 //!
-//! A [`CaptureReader`] is a [`Source`](huginn_net_core::Source) for any analyzer, and reads frames without one:
+//! A [`CaptureReader`] is a [`Source`] for any analyzer, and reads frames without one:
 //!
 //! ```
 //! use huginn_net_capture::CaptureReader;
@@ -114,6 +114,7 @@ pub struct CaptureReader {
 
 /// A frame with the process that sent or received it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LabelledFrame<'a> {
     /// The frame.
     pub frame: Frame<'a>,

@@ -33,8 +33,7 @@ const UNKNOWN_LENGTH: [u8; 8] = [0xff; 8];
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut writer = PcapngWriter::new(Vec::new(), "example")?;
-/// let interface =
-///     CaptureInterface { link: LinkType::RAW, snap_len: 0, resolution: TimeResolution::NANOS };
+/// let interface = CaptureInterface::new(LinkType::RAW, 0, TimeResolution::NANOS);
 /// let id = writer.add_interface(&interface, None)?;
 /// let ts = Timestamp::new(1_600_000_000, 1, 9);
 /// let frame = Frame { ts, link: LinkType::RAW, data: &[0x45], wire_len: 20 };

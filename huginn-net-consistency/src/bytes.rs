@@ -12,6 +12,7 @@ use super::{ClientLayers, Consistency, check, firm_system};
 
 /// The first bytes of one client, by layer. Every part is optional, and may be incomplete: it then says nothing.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct ClientBytes<'a> {
     /// The IP packet of its SYN.
     pub syn: Option<&'a [u8]>,
@@ -24,6 +25,14 @@ pub struct ClientBytes<'a> {
     /// The head of an HTTP/1 request, or the first bytes of an HTTP/2 client with its first request; decrypted.
     pub http: Option<&'a [u8]>,
 }
+
+huginn_net_wire::setters!(ClientBytes<'a> {
+    syn: &'a [u8],
+    tls: &'a [u8],
+    hello: impl Into<Option<&'a ClientHello<'a>>>,
+    quic_version: impl Into<Option<QuicVersion>>,
+    http: &'a [u8],
+});
 
 /// A layer of [`ClientBytes`] that cannot be parsed.
 #[derive(Debug, thiserror::Error)]

@@ -8,6 +8,7 @@ use memchr::memrchr;
 
 /// A connectivity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConnectivityCheck {
     /// The name of the system that sends it. `None` if several do.
     pub system: Option<&'static str>,

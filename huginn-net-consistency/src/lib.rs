@@ -10,12 +10,9 @@
 //! let request = b"GET / HTTP/1.1\r\nHost: www.example.org\r\n\
 //!     User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36\r\n\
 //!     Accept: */*\r\n\r\n";
-//! let client = ClientBytes {
-//!     // Sent by curl 7.88.1 with OpenSSL 3.0.
-//!     tls: Some(include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin")),
-//!     http: Some(request),
-//!     ..ClientBytes::default()
-//! };
+//! // Sent by curl 7.88.1 with OpenSSL 3.0.
+//! let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
+//! let client = ClientBytes::default().tls(hello).http(request);
 //! let found = client.check(&Database::builtin(), ClientDatabase::builtin())?;
 //! assert_eq!(found.outcome, Outcome::Imitation);
 //! assert!(found.to_string().starts_with("imitation: User-Agent says Chromium 131 on Windows; TLS is libcurl"));
@@ -37,6 +34,7 @@ mod connectivity_check;
 mod headers;
 mod reason;
 mod system_check;
+#[doc(hidden)]
 pub mod systems;
 
 use std::fmt;
@@ -57,6 +55,7 @@ pub use system_check::{SystemCheck, is_refuted};
 
 /// The parsed layers of one connection. Every part is optional.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct ClientLayers<'a> {
     /// The operating system that its SYN [identifies](firm_system).
     pub system: Option<&'a Label>,
@@ -72,6 +71,15 @@ pub struct ClientLayers<'a> {
     pub request: Option<&'a Request>,
 }
 
+huginn_net_wire::setters!(ClientLayers<'a> {
+    system: impl Into<Option<&'a Label>>,
+    tls: impl Into<Option<&'a Software>>,
+    akamai: impl Into<Option<&'a Akamai>>,
+    http2: impl Into<Option<&'a Software>>,
+    http1: impl Into<Option<&'a HttpMatch>>,
+    request: impl Into<Option<&'a Request>>,
+});
+
 /// The operating system of a match that is certain enough to contradict a claim: neither fuzzy nor generic, and neither a
 /// tool nor a middlebox.
 pub fn firm_system(found: &TcpMatch) -> Option<&Label> {
@@ -82,6 +90,7 @@ pub fn firm_system(found: &TcpMatch) -> Option<&Label> {
 ///
 /// [`Display`](fmt::Display) writes outcome and reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Consistency {
     /// The conclusion.
     pub outcome: Outcome,
@@ -241,6 +250,7 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
 /// assert_eq!(says(b"curl/7.88.1"), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(hidden)]
 pub fn tls_contradicts(user_agent: &[u8], tls: &Software, database: &Database) -> Option<String> {
     let claim = BrowserClaim::parse(user_agent, database)?;
     claim.has_tls_of_other_program(tls).then(|| format!("{}; TLS is {tls}", claim.reason()))

@@ -13,6 +13,7 @@ use crate::systems::{may_be, runs_on};
 /// The operating system that an HTTP head claims, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SystemCheck {
     /// The system that the User-Agent names: the first `ua_os` text of the database that it contains.
     pub claimed: Option<Arc<str>>,
@@ -124,6 +125,7 @@ fn is_borrowed(user_agent: &[u8], software: Option<&HttpMatch>) -> bool {
 
 /// Whether a match is refuted: the head names a program of its own, and the handshake shows a system that the software does not
 /// run on.
+#[doc(hidden)]
 pub fn is_refuted(found: &HttpMatch, system: Option<&Label>) -> bool {
     found.claim == SoftwareClaim::Custom
         && !found.label.systems.is_empty()

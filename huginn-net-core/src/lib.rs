@@ -63,6 +63,8 @@
 //! | `stream` | [`Run`] as a `Stream` of events, for any executor |
 //!
 //! None is on by default.
+//!
+//! Items that these pages leave out are for the crates of the family: they may change at any time.
 
 mod decode;
 mod engine;
@@ -94,17 +96,20 @@ pub use examples::{Example, Examples};
 pub use filter::Filter;
 #[cfg(feature = "bpf")]
 pub use filter::{Bpf, BpfError};
-pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, IdleMap, Slot};
+pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters};
+#[doc(hidden)]
+pub use flow::{IdleLimits, IdleMap, Slot};
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use huginn_net_wire::deserialize_from_text;
-pub use huginn_net_wire::{
-    Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Joined, Parsed, Printable, Quoted, Reassembler,
-    ReassemblyLimits, Side, Truncated, byte_digits, is_printable, md5_digits, md5_from_digits, number_digits,
-    quoted,
-};
 #[doc(hidden)]
-pub use huginn_net_wire::{named, table_enum};
+pub use huginn_net_wire::{
+    Amount, CivilDate, IpText, Joined, Printable, Quoted, byte_digits, is_printable, md5_digits,
+    md5_from_digits, named, number_digits, quoted, setters, table_enum,
+};
+pub use huginn_net_wire::{
+    Cursor, Escaped, HexDigits, Parsed, Reassembler, ReassemblyLimits, Side, Truncated,
+};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use limits::MAX_TUNNEL_LAYERS;
@@ -113,18 +118,23 @@ pub use packet::{
     TcpHeader, Timestamp, TransportHeader, TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
 pub use packet_clock::PacketClock;
+#[doc(hidden)]
+pub use protocol::PairFlow;
 pub use protocol::{
     Conflict, ConnectionId, DatagramObserver, Either, Event, FlowId, Interest, NextSeq, Origin, PacketRef,
-    PairFlow, Protocol, Report, Route, SharedState, SinkResult, TransportKind,
+    Protocol, Report, Route, SharedState, SinkResult, TransportKind,
 };
 pub use replaceable::{Replaceable, ReplaceableReader};
 pub use source::{
     Block, Chunk, ChunkReader, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord,
     FrameSender, Frames, NextFrame, Source, frame_channel,
 };
+#[doc(hidden)]
 pub use stream::{
-    ParserSet, ParserSlot, ParserVisitor, PrefixObserver, PrefixParse, PrefixParser, Probe, StreamCounters,
-    StreamData, StreamFlow, StreamInput, StreamObserver, StreamObserverCounters, StreamParser, StreamPrefix,
-    StreamStart, first_sender, without_padding,
+    ParserSet, ParserSlot, ParserVisitor, StreamFlow, StreamInput, first_sender, without_padding,
+};
+pub use stream::{
+    PrefixObserver, PrefixParse, PrefixParser, Probe, StreamCounters, StreamData, StreamObserver,
+    StreamObserverCounters, StreamParser, StreamPrefix, StreamStart,
 };
 pub use tally::Tally;

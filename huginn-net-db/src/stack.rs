@@ -1,7 +1,7 @@
 //! Systems with one TCP stack.
 
 /// The groups of systems that have one TCP stack, by the names that databases give them.
-pub const SHARED_STACKS: [&[&str]; 3] = [
+pub const SHARED_STACKS: &[&[&str]] = &[
     &["Linux", "Android"],
     &["Windows", "Xbox"],
     &["macOS or iOS", "macOS", "iOS", "Mac OS X", "iPhone or iPad"],

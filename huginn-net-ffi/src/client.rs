@@ -84,13 +84,10 @@ impl HuginnClient {
     }
 
     pub(crate) fn fingerprint(&mut self, fingerprinter: &HuginnFingerprinter) {
-        let bytes = ClientBytes {
-            syn: Some(&*self.syn).filter(|syn| !syn.is_empty()),
-            tls: self.tls.complete(),
-            hello: self.hello.as_ref(),
-            quic_version: self.quic_version,
-            http: self.http.complete(),
-        };
+        let mut bytes = ClientBytes::default().hello(self.hello.as_ref()).quic_version(self.quic_version);
+        bytes.syn = Some(&*self.syn).filter(|syn| !syn.is_empty());
+        bytes.tls = self.tls.complete();
+        bytes.http = self.http.complete();
         self.fingerprint = Some(fingerprinter.inner().fingerprint(&bytes));
     }
 

@@ -19,7 +19,7 @@ use crate::{ClientFingerprint, ConnectionLayers, Fingerprinter, Recording, Recor
 ///
 /// let stream = &b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: */*\r\n\r\n"[..];
 /// let mut client = Recorder::new(stream, Recording::http());
-/// let parts = ConnectionParts { http: Some(client.handle()), ..ConnectionParts::default() };
+/// let parts = ConnectionParts::default().http(client.handle());
 /// let connection = ConnectionFingerprint::new(Fingerprinter::default(), parts);
 /// assert!(connection.fingerprint().http.is_none());
 ///
@@ -34,6 +34,7 @@ pub struct ConnectionFingerprint(Arc<Shared>);
 
 /// What is known of a connection, by layer. Every part is optional.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct ConnectionParts {
     /// Its SYN.
     pub syn: Option<SavedSyn>,
@@ -49,6 +50,15 @@ pub struct ConnectionParts {
     /// parts lack. The verdict compares only the other parts; without a request among them, it is the known one.
     pub known: Option<ClientFingerprint>,
 }
+
+huginn_net_wire::setters!(ConnectionParts {
+    syn: impl Into<Option<SavedSyn>>,
+    hello: impl Into<Option<Recording>>,
+    quic_hello: impl Into<Option<ClientHello<'static>>>,
+    quic_version: impl Into<Option<QuicVersion>>,
+    http: impl Into<Option<RecordingHandle>>,
+    known: impl Into<Option<ClientFingerprint>>,
+});
 
 #[derive(Debug)]
 struct Shared {
@@ -145,13 +155,12 @@ impl ConnectionFingerprint {
             return partial.clone();
         }
         let parts = &pending.parts;
-        let (fingerprint, layers) = fingerprinter.parse(&ClientBytes {
-            syn: parts.syn.as_ref().map(SavedSyn::as_bytes),
-            tls: parts.hello.as_ref().and_then(Recording::complete),
-            hello: parts.quic_hello.as_ref(),
-            quic_version: parts.quic_version,
-            http: http.as_ref().and_then(Recording::complete),
-        });
+        let mut bytes =
+            ClientBytes::default().hello(parts.quic_hello.as_ref()).quic_version(parts.quic_version);
+        bytes.syn = parts.syn.as_ref().map(SavedSyn::as_bytes);
+        bytes.tls = parts.hello.as_ref().and_then(Recording::complete);
+        bytes.http = http.as_ref().and_then(Recording::complete);
+        let (fingerprint, layers) = fingerprinter.parse(&bytes);
         let fingerprint = Arc::new(fingerprint.or(parts.known.clone().unwrap_or_default()));
         let found = Found { fingerprint, layers: Arc::new(layers) };
         if is_complete {

@@ -26,12 +26,9 @@ use crate::{ClientFingerprint, ConnectionLayers, MAX_TEXT_LEN};
 /// use huginn_net_consistency::ClientBytes;
 /// use huginn_net_proxy::Fingerprinter;
 ///
-/// let client = ClientBytes {
-///     // Sent by curl 7.88.1 with OpenSSL 3.0.
-///     tls: Some(include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin")),
-///     http: Some(include_bytes!("../../huginn-net-http/http2/curl.bin")),
-///     ..ClientBytes::default()
-/// };
+/// // Sent by curl 7.88.1 with OpenSSL 3.0.
+/// let (hello, http) = (include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin"), include_bytes!("../../huginn-net-http/http2/curl.bin"));
+/// let client = ClientBytes::default().tls(hello).http(http);
 /// let fingerprint = Fingerprinter::default().fingerprint(&client);
 /// let (tls, http) = (fingerprint.tls.as_ref().unwrap(), fingerprint.http.as_ref().unwrap());
 /// assert_eq!(tls.ja4.to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");

@@ -17,7 +17,7 @@ use crate::{ClientFingerprint, JoinedNames};
 /// use huginn_net_proxy::{FingerprintHeaders, Fingerprinter};
 ///
 /// let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
-/// let client = ClientBytes { tls: Some(hello), ..ClientBytes::default() };
+/// let client = ClientBytes::default().tls(hello);
 /// let fingerprint = Fingerprinter::default().fingerprint(&client);
 ///
 /// let mut headers = HeaderMap::new();

@@ -36,14 +36,13 @@ impl ConnectionLayers {
     /// requests with the same names in the same order and the same User-Agent, and for no other.
     pub fn with_request<'a>(&'a self, request: &'a Request) -> ClientLayers<'a> {
         let has_same_headers = |first: &Request| has_same_headers(first, request);
-        ClientLayers {
-            system: self.system.as_ref().and_then(firm_system),
-            tls: self.tls.as_ref().map(|found| &*found.software),
-            akamai: self.akamai.as_ref(),
-            http2: self.http2.as_ref().map(|found| &*found.software),
-            http1: self.http1.as_ref().filter(|_| self.request.as_ref().is_some_and(has_same_headers)),
-            request: Some(request),
-        }
+        ClientLayers::default()
+            .system(self.system.as_ref().and_then(firm_system))
+            .tls(self.tls.as_ref().map(|found| &*found.software))
+            .akamai(self.akamai.as_ref())
+            .http2(self.http2.as_ref().map(|found| &*found.software))
+            .http1(self.http1.as_ref().filter(|_| self.request.as_ref().is_some_and(has_same_headers)))
+            .request(request)
     }
 }
 

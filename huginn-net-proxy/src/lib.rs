@@ -20,7 +20,7 @@
 //!         break;
 //!     }
 //! }
-//! let client = ClientBytes { tls: recording.complete(), ..ClientBytes::default() };
+//! let client = ClientBytes::default().tls(recording.complete().expect("a complete ClientHello"));
 //! let fingerprint = Fingerprinter::default().fingerprint(&client);
 //! assert_eq!(fingerprint.tls.expect("a ClientHello").ja4.to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
 //! ```

@@ -26,7 +26,7 @@ const FIXED_LEN: usize = 16;
 /// use huginn_net_proxy::{Fingerprinter, ProxyHeader};
 ///
 /// let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
-/// let client = ClientBytes { tls: Some(hello), ..ClientBytes::default() };
+/// let client = ClientBytes::default().tls(hello);
 /// let fingerprint = Fingerprinter::default().fingerprint(&client);
 /// let header = ProxyHeader::new("192.0.2.1:41658".parse()?, "192.0.2.2:443".parse()?).with_fingerprint(fingerprint);
 ///

@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn group_of_1024_bits_is_not_broken_by_moderate_means() {
-        let broken = MethodWeakness::ALL.into_iter().filter(|weakness| weakness.is_broken());
+        let broken = MethodWeakness::ALL.iter().copied().filter(|weakness| weakness.is_broken());
         let names: Vec<_> = broken.map(MethodWeakness::name).collect();
         assert_eq!(names, ["no_encryption", "no_mac", "des", "rc4"]);
     }

@@ -46,6 +46,7 @@ pub struct Clock {
 /// The time since a system started, as its timestamp clock shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Uptime {
     /// The measured clock.
     pub clock: Clock,

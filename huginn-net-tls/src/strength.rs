@@ -172,7 +172,7 @@ impl SuiteWeakness {
 /// The weaknesses of a cipher suite, the worst first; none of unknown suites.
 pub fn weaknesses(cipher_suite: u16) -> impl Iterator<Item = SuiteWeakness> {
     let name = names::cipher_suite(cipher_suite);
-    SuiteWeakness::ALL.into_iter().filter(move |weakness| name.is_some_and(|name| weakness.is_in(name)))
+    SuiteWeakness::ALL.iter().copied().filter(move |weakness| name.is_some_and(|name| weakness.is_in(name)))
 }
 
 #[cfg(test)]

@@ -5,14 +5,10 @@
 //! - [`Reassembler`] orders the chunks of a stream;
 //! - [`Side`] names the two ends of a flow;
 //! - [`Parsed`] states how many bytes a value consumed, and [`Progress`] whether a reader needs more of them;
-//! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), [`quoted`]
-//!   the start of a text, and [`Quoted`] that of captured bytes; [`Amount`] writes a number with its noun, [`Joined`] a list;
-//! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes, [`IpText`] is the text of an address;
-//! - [`ProxyPrefix`] skips what proxies put before the protocol of a connection;
-//! - [`SeenCache`] caches values computed from repeated keys;
-//! - [`quic`] has the parts of reading QUIC packets that need no key.
+//! - [`Escaped`] displays bytes as text, and [`HexDigits`] as digits;
+//! - [`ProxyPrefix`] skips what proxies put before the protocol of a connection.
 //!
-//! `huginn-net-core` re-exports all but the last two.
+//! `huginn-net-core` re-exports most of it. Items that these pages leave out are for the crates of the family: they may change at any time.
 //!
 //! ```
 //! use huginn_net_wire::{Cursor, Reassembler, Truncated};
@@ -50,26 +46,39 @@ mod named;
 mod parsed;
 mod progress;
 mod proxy_prefix;
+#[doc(hidden)]
 pub mod quic;
 mod quoted;
 mod reassembly;
 mod seen_cache;
 #[cfg(feature = "serde")]
 mod serialize;
+mod setters;
 mod side;
 mod table_enum;
 
-pub use amount::Amount;
-pub use calendar::{CivilDate, two_digits};
 pub use cursor::{Cursor, Truncated};
-pub use escaped::{Escaped, Printable, is_printable};
-pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_digits, number_digits};
-pub use ip_text::IpText;
-pub use joined::Joined;
+pub use escaped::Escaped;
+pub use hex::HexDigits;
 pub use parsed::Parsed;
 pub use progress::Progress;
 pub use proxy_prefix::{ProxyPrefix, Skipped, after_proxy_prefixes};
-pub use quoted::{Quoted, quoted};
 pub use reassembly::{Reassembler, ReassemblyLimits};
-pub use seen_cache::SeenCache;
 pub use side::Side;
+
+#[doc(hidden)]
+pub use amount::Amount;
+#[doc(hidden)]
+pub use calendar::{CivilDate, two_digits};
+#[doc(hidden)]
+pub use escaped::{Printable, is_printable};
+#[doc(hidden)]
+pub use hex::{byte_digits, digit as hex_digit, md5_digits, md5_from_digits, number_digits};
+#[doc(hidden)]
+pub use ip_text::IpText;
+#[doc(hidden)]
+pub use joined::Joined;
+#[doc(hidden)]
+pub use quoted::{Quoted, quoted};
+#[doc(hidden)]
+pub use seen_cache::SeenCache;

@@ -23,11 +23,11 @@ macro_rules! named {
         #[allow(dead_code, reason = "not every enum needs all of its functions")]
         impl $type {
             /// The names, in the order of [`ALL`](Self::ALL).
-            $vis const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
+            $vis const NAMES: &'static [&'static str] = &[$($name),+];
 
             /// The value with this [name](Self::name).
             $vis fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|value| value.name() == name)
+                Self::ALL.iter().copied().find(|value| value.name() == name)
             }
         }
 

@@ -17,7 +17,8 @@
 ///     pub fn number -> u32 = 1;
 /// }
 ///
-/// assert_eq!(Colour::ALL.map(Colour::name), ["red", "blue"]);
+/// assert_eq!(Colour::ALL.len(), 2);
+/// assert_eq!(Colour::ALL[0].name(), "red");
 /// assert_eq!(Colour::Red.number(), 0xff0000);
 /// ```
 #[doc(hidden)]
@@ -43,7 +44,7 @@ macro_rules! table_enum {
         impl $kind {
             /// All of them, in their order.
             #[allow(dead_code, reason = "not every table is iterated")]
-            $vis const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
+            $vis const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             #[inline]
             const fn row(self) -> ($($type,)+) {

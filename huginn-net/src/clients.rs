@@ -75,7 +75,7 @@ impl FromStr for ClientValueKind {
     type Err = ClientValueKindError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or(ClientValueKindError)
+        Self::ALL.iter().copied().find(|kind| kind.name() == text).ok_or(ClientValueKindError)
     }
 }
 

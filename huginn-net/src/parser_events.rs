@@ -208,14 +208,12 @@ impl ParserEvents<'_> {
         // A claim without a text is not evidence.
         let is_evidence = verdict.system.claimed.is_none() || verdict.system.text.is_some();
         let system = self.systems.firm(Side::Client).cloned().filter(|_| is_evidence);
-        let layers = ClientLayers {
-            system: system.as_deref(),
-            akamai,
-            http2: software.map(|found| &*found.software),
-            http1: verdict.matched.as_ref().filter(|_| akamai.is_none()),
-            request: Some(request),
-            ..ClientLayers::default()
-        };
+        let layers = ClientLayers::default()
+            .system(system.as_deref())
+            .akamai(akamai)
+            .http2(software.map(|found| &*found.software))
+            .http1(verdict.matched.as_ref().filter(|_| akamai.is_none()))
+            .request(request);
         let found = consistency::check(&layers, &self.settings.database);
         (found.outcome >= Outcome::Proxy).then_some(found)
     }

@@ -5,6 +5,7 @@ use huginn_net_tcp::{Handshake, TcpSignature};
 
 /// The amount of detail that the analyzer reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// Reports all findings.
     #[default]

@@ -139,7 +139,8 @@ pub(crate) fn client_fingerprint(
     let (tls, http) = (record(Recording::tls(), tls), record(Recording::http(), http));
     let quic_version = initials.client().map(|client| client.version);
     let (tls, http) = (tls.complete(), http.complete());
-    let bytes = ClientBytes { syn, tls, hello: hello.as_ref(), quic_version, http };
+    let mut bytes = ClientBytes::default().hello(hello.as_ref()).quic_version(quic_version);
+    (bytes.syn, bytes.tls, bytes.http) = (syn, tls, http);
     serde_json::to_string(&Fingerprinter::default().fingerprint(&bytes)).map_err(invalid)
 }
 

@@ -214,11 +214,7 @@ impl Options {
             Some(lists) => observers.watch_lists(lists.clone()),
             None => observers,
         };
-        if profiles {
-            observers.hosts(HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() })
-        } else {
-            observers
-        }
+        if profiles { observers.hosts(HostLimits::default().idle_timeout(Duration::MAX)) } else { observers }
     }
 }
 
@@ -336,7 +332,7 @@ impl Capture {
             |options| options.analyzer(true),
             |analyzer, text| {
                 for host in analyzer.shared_state().profiles() {
-                    JsonHost { host, file: None }.write_to(text);
+                    JsonHost::new(host).write_to(text);
                     text.push(b'\n');
                 }
             },

@@ -73,7 +73,7 @@ fn send_events(
         if !options.takes(&event) {
             return ControlFlow::Continue(());
         }
-        JsonEvent { event: &event, file: name }.write_to(&mut text);
+        JsonEvent::new(&event).file(name).write_to(&mut text);
         text.push(b'\n');
         if text.len() >= CHUNK_BYTES {
             is_gone = chunks.send(Ok(std::mem::take(&mut text))).is_err();

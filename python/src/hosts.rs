@@ -112,7 +112,7 @@ impl HostTable {
             let mut text = Vec::new();
             let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
             for host in stage.hosts.profiles() {
-                JsonHost { host, file: None }.write_to(&mut text);
+                JsonHost::new(host).write_to(&mut text);
                 text.push(b'\n');
             }
             text

@@ -98,7 +98,7 @@ impl Processes {
         }
         let process = self.latest.and_then(|(index, end)| {
             let name = self.names.get(index)?;
-            Some(FrameProcess { name, end, origin: ProcessOrigin::ProcessBlock })
+            Some(FrameProcess::new(name, end, ProcessOrigin::ProcessBlock))
         });
         Ok(process)
     }

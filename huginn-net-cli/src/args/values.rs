@@ -62,7 +62,7 @@ pub(super) fn parse_number(text: &str) -> Result<usize, &'static str> {
 
 /// Parses the name of an event.
 pub(super) fn parse_event(text: &str) -> Result<&'static str, String> {
-    let known = EVENT_NAMES.into_iter().find(|name| *name == text);
+    let known = EVENT_NAMES.iter().copied().find(|name| *name == text);
     known.ok_or_else(|| format!("expected one of {}", EVENT_NAMES.join(", ")))
 }
 

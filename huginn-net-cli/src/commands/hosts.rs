@@ -71,7 +71,7 @@ impl Tables {
         let mut text = Vec::new();
         for host in profiles {
             text.clear();
-            JsonHost { host, file }.write_to(&mut text);
+            JsonHost::new(host).file(file).write_to(&mut text);
             text.push(b'\n');
             writer.out().write_all(&text)?;
         }

@@ -32,7 +32,7 @@ impl ZeekFolder {
     /// Creates the folder, and removes the logs that it has: this run may have none of some kinds.
     pub(crate) fn create(folder: PathBuf, form: ZeekForm) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
-        for log in ZeekLog::ALL {
+        for &log in ZeekLog::ALL {
             match fs::remove_file(folder.join(file_name(log))) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

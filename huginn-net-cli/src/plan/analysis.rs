@@ -190,11 +190,7 @@ impl AnalysisPlan {
     /// Limits the analysis to what p0f does.
     pub(crate) fn limited_to_p0f(self) -> Self {
         // p0f forgets a flow 30 s after its SYN, and reports a SYN repeated after that again.
-        let flows = FlowLimits {
-            syn_lifetime: Duration::from_secs(30),
-            syn_lifetime_as_p0f: true,
-            ..FlowLimits::default()
-        };
+        let flows = FlowLimits::default().syn_lifetime(Duration::from_secs(30)).syn_lifetime_as_p0f(true);
         self.configure(|builder| builder.flow_limits(flows).tls(false).ssh(false).scope(Scope::P0f))
     }
 
@@ -276,12 +272,10 @@ pub(super) fn packet_filter(args: &PacketArguments) -> Filter {
 
 /// Returns how frames become segments.
 pub(super) fn decode_config(args: &FlowArguments) -> DecodeConfig {
-    DecodeConfig {
-        verify_checksums: args.checksums,
-        vlan_in_flow_key: !args.no_vlan_tracking,
-        interface_in_flow_key: args.interface_tracking,
-        ..DecodeConfig::default()
-    }
+    DecodeConfig::default()
+        .verify_checksums(args.checksums)
+        .vlan_in_flow_key(!args.no_vlan_tracking)
+        .interface_in_flow_key(args.interface_tracking)
 }
 
 /// Returns the number of processors that workers use.
@@ -312,22 +306,20 @@ fn known_alerts(paths: &[PathBuf]) -> Result<Option<Arc<KnownAlerts>>, Failure> 
 fn finding_settings(args: ThresholdArguments) -> FindingSettings {
     let default = FindingSettings::default();
     let or = |number: Option<u32>, default| number.and_then(NonZeroU32::new).unwrap_or(default);
-    FindingSettings {
-        scan_ports: or(args.scan_ports, default.scan_ports),
-        scan_hosts: or(args.scan_hosts, default.scan_hosts),
-        beacon_contacts: or(args.beacon_count, default.beacon_contacts),
-    }
+    FindingSettings::default()
+        .scan_ports(or(args.scan_ports, default.scan_ports))
+        .scan_hosts(or(args.scan_hosts, default.scan_hosts))
+        .beacon_contacts(or(args.beacon_count, default.beacon_contacts))
 }
 
 fn event_limits(args: LimitArguments) -> EventLimits {
     let wide = |limit: crate::args::Limit| limit.get().map(u64::from);
-    EventLimits {
-        max_text_bytes: args.max_text.get().and_then(|limit| limit.try_into().ok()),
-        max_output_ratio: args.max_output_ratio.get(),
-        max_events_per_connection: args.max_events_per_connection.get(),
-        max_events_per_host: args.max_events_per_host.get(),
-        max_bytes_per_host: wide(args.max_bytes_per_host),
-        max_events_per_kind: args.max_events_per_kind.get(),
-        max_bytes_per_kind: wide(args.max_bytes_per_kind),
-    }
+    EventLimits::default()
+        .max_text_bytes(args.max_text.get().and_then(|limit| limit.try_into().ok()))
+        .max_output_ratio(args.max_output_ratio.get())
+        .max_events_per_connection(args.max_events_per_connection.get())
+        .max_events_per_host(args.max_events_per_host.get())
+        .max_bytes_per_host(wide(args.max_bytes_per_host))
+        .max_events_per_kind(args.max_events_per_kind.get())
+        .max_bytes_per_kind(wide(args.max_bytes_per_kind))
 }

@@ -72,7 +72,7 @@ impl BeyondBaseline {
     /// What an analysis left out; `None` if nothing.
     pub(crate) fn of(hosts: &Hosts) -> Option<Self> {
         let baseline = hosts.baseline()?;
-        let left_out = BaselineType::ALL.into_iter().map(|kind| (kind, baseline.left_out_of(kind)));
+        let left_out = BaselineType::ALL.iter().copied().map(|kind| (kind, baseline.left_out_of(kind)));
         let left_out: Vec<_> = left_out.filter(|(_, count)| *count > 0).collect();
         (!left_out.is_empty()).then_some(Self(left_out))
     }

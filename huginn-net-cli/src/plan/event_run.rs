@@ -44,7 +44,7 @@ pub(super) fn event_analysis(run: &EventRunArguments) -> Result<AnalysisPlan, Fa
     if run.output.format != Format::P0f {
         return Ok(plan);
     }
-    let hosts = HostLimits { idle_timeout: P0F_HOST_IDLE, ..HostLimits::default() };
+    let hosts = HostLimits::default().idle_timeout(P0F_HOST_IDLE);
     Ok(plan.configure(|builder| builder.hosts(hosts)).limited_to_p0f())
 }
 

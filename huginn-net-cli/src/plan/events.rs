@@ -130,7 +130,12 @@ impl<'a> Scope<'a> {
     /// The events of `selected`, or all if it is empty, that can occur.
     pub(super) fn possible(&self, selected: &[&'static str]) -> Vec<&'static str> {
         let is_selected = |event: &&str| selected.is_empty() || selected.contains(event);
-        EVENT_NAMES.into_iter().filter(is_selected).filter(|event| self.obstacle(event).is_none()).collect()
+        EVENT_NAMES
+            .iter()
+            .copied()
+            .filter(is_selected)
+            .filter(|event| self.obstacle(event).is_none())
+            .collect()
     }
 }
 
@@ -153,7 +158,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_library() {
-        let of_one_protocol = EVENT_NAMES.into_iter().filter(|event| protocol(event).is_some());
+        let of_one_protocol = EVENT_NAMES.iter().copied().filter(|event| protocol(event).is_some());
         assert_eq!(of_one_protocol.count(), 13);
         assert!(P0F_EVENTS.iter().all(|event| EVENT_NAMES.contains(event)));
     }

@@ -46,7 +46,7 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
     }
     let is_written = |path: &&String| written.iter().any(|event| has_field(event, path));
     let Some(path) = paths.iter().find(|path| !is_written(path)) else { return Ok(()) };
-    let events: Vec<&str> = EVENT_NAMES.into_iter().filter(|event| has_field(event, path)).collect();
+    let events: Vec<&str> = EVENT_NAMES.iter().copied().filter(|event| has_field(event, path)).collect();
     Err(Failure::Usage(match &*events {
         [] => format!("--fields: unknown field '{path}': {}", suggest(path, written)).into(),
         events => {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn default_columns_are_fields() {
-        for kinds in [&EVENT_NAMES[..], &["match"], &["finding"]] {
+        for kinds in [EVENT_NAMES, &["match"], &["finding"]] {
             assert!(check_fields(&default_columns(kinds), kinds).is_ok(), "{kinds:?}");
         }
     }
@@ -167,7 +167,7 @@ mod tests {
             "certificates.names",
             "certificates.0.names.1",
         ] {
-            assert_eq!(error(path, &EVENT_NAMES), None, "{path}");
+            assert_eq!(error(path, EVENT_NAMES), None, "{path}");
         }
         for path in [
             "",
@@ -181,13 +181,13 @@ mod tests {
             "sni.0",
             "client.0.ip",
         ] {
-            assert!(error(path, &EVENT_NAMES).is_some(), "{path}");
+            assert!(error(path, EVENT_NAMES).is_some(), "{path}");
         }
     }
 
     #[test]
     fn unknown_field_names_similar_ones() {
-        let error = |path| error(path, &EVENT_NAMES).unwrap();
+        let error = |path| error(path, EVENT_NAMES).unwrap();
         assert_eq!(error("user_agnt"), "--fields: unknown field 'user_agnt': did you mean 'user_agent'?");
         assert!(error("ip").contains("'client.ip' or 'server.ip'"));
         assert_eq!(error("xxxxxxxxxxxx"), "--fields: unknown field 'xxxxxxxxxxxx': docs/events.md lists all");

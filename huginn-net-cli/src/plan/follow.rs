@@ -21,7 +21,7 @@ use crate::views::follow::Subject;
 
 /// Limits of the hosts: the plans cover the complete captures.
 pub(crate) fn host_limits() -> HostLimits {
-    HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() }
+    HostLimits::default().idle_timeout(Duration::MAX)
 }
 
 /// The plan of `follow`.
@@ -37,7 +37,8 @@ pub(crate) struct FollowPlan {
 impl FollowPlan {
     pub(crate) fn new(args: FollowArguments) -> Result<Self, Failure> {
         // Connections and findings are shown, but there are no watch lists.
-        let kinds: Vec<&'static str> = EVENT_NAMES.into_iter().filter(|event| *event != "match").collect();
+        let kinds: Vec<&'static str> =
+            EVENT_NAMES.iter().copied().filter(|event| *event != "match").collect();
         let written = Written { kinds: &kinds, by: "follow does not show" };
         let scope = Scope::of_view(&args.analysis.protocols.protocols, written);
         select::check_kinds(&args.select, &scope)?;

@@ -93,12 +93,8 @@ fn analysis(args: &P0fArguments) -> Result<AnalysisPlan, Failure> {
 
 /// The analyzer of a file, with the limits of -m and -t.
 fn file_analyzer(args: &P0fArguments) -> Result<HuginnNet, Failure> {
-    let mut hosts = HostLimits { idle_timeout: P0F_HOST_IDLE, ..HostLimits::default() };
-    let mut flows = FlowLimits {
-        syn_lifetime: Duration::from_secs(30),
-        syn_lifetime_as_p0f: true,
-        ..FlowLimits::default()
-    };
+    let mut hosts = HostLimits::default().idle_timeout(P0F_HOST_IDLE);
+    let mut flows = FlowLimits::default().syn_lifetime(Duration::from_secs(30)).syn_lifetime_as_p0f(true);
     if let Some(limits) = args.max {
         flows.max_flows = limits.connections;
         hosts.max_hosts = limits.hosts;

@@ -110,7 +110,7 @@ fn field_like(path: &str) -> String {
     let lower = path.to_ascii_lowercase();
     match FIELDS.iter().find(|(names, _)| names.contains(&&*lower)) {
         Some((_, field)) => format!("did you mean {field}?"),
-        None => suggest(&lower, &EVENT_NAMES),
+        None => suggest(&lower, EVENT_NAMES),
     }
 }
 

@@ -50,9 +50,9 @@ impl Alarms {
         self.with_seen(|seen| {
             let of_kind = |kind| {
                 let count = |severity| seen.counts.get(&(kind, severity)).copied().unwrap_or_default();
-                Severity::ALL.map(|severity| (severity.name(), count(severity))).into()
+                Severity::ALL.iter().map(|&severity| (severity.name(), count(severity))).collect()
             };
-            AlertKind::ALL.map(|kind| (kind.name(), of_kind(kind))).into()
+            AlertKind::ALL.iter().map(|&kind| (kind.name(), of_kind(kind))).collect()
         })
     }
 

@@ -31,7 +31,11 @@ impl EventCounters {
 
     /// Returns the number of events of each kind.
     pub(super) fn by_kind(&self) -> BTreeMap<&'static str, u64> {
-        EVENT_NAMES.into_iter().zip(self.counts.iter().map(|count| count.load(Ordering::Relaxed))).collect()
+        EVENT_NAMES
+            .iter()
+            .copied()
+            .zip(self.counts.iter().map(|count| count.load(Ordering::Relaxed)))
+            .collect()
     }
 
     /// Returns the capture time of the packet of the newest event, in nanoseconds since the Unix epoch; 0 before the
@@ -66,6 +70,6 @@ mod tests {
         let is_event =
             |name: &&str| name.starts_with(char::is_lowercase) && !["fingerprint", "host"].contains(name);
         let kinds = headings.filter(is_event);
-        assert_eq!(kinds.collect::<BTreeSet<_>>(), BTreeSet::from(EVENT_NAMES));
+        assert_eq!(kinds.collect::<BTreeSet<_>>(), EVENT_NAMES.iter().copied().collect());
     }
 }

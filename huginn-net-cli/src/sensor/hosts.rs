@@ -89,7 +89,7 @@ fn write_hosts(out: &mut impl Write, status: &LiveStatus) -> io::Result<()> {
         });
         for host in &copied.ok_or_else(ended)? {
             text.clear();
-            JsonHost { host, file: None }.write_to(&mut text);
+            JsonHost::new(host).write_to(&mut text);
             text.push(b'\n');
             out.write_all(&text)?;
         }

@@ -83,7 +83,8 @@ const OF_STORE: [(&str, Part, View); 8] = [
 ];
 
 fn values(store: &Store) -> String {
-    format!("{:?}", ValueKind::ALL.map(|kind| store.values.of(kind).top(usize::MAX)))
+    let tops = ValueKind::ALL.iter().map(|&kind| store.values.of(kind).top(usize::MAX));
+    format!("{:?}", tops.collect::<Vec<_>>())
 }
 
 fn events(capture: &str) -> Vec<Event> {

@@ -48,6 +48,7 @@ use crate::{
 
 /// Configuration of the [`Decoder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DecodeConfig {
     /// Maximum number of incomplete datagrams (default 4,096). At the limit the decoder evicts the oldest.
     pub max_fragment_datagrams: usize,
@@ -66,6 +67,15 @@ pub struct DecodeConfig {
     /// `livedev.use-for-tracking`.
     pub interface_in_flow_key: bool,
 }
+
+huginn_net_wire::setters!(DecodeConfig {
+    max_fragment_datagrams: usize,
+    max_fragment_bytes: usize,
+    fragment_timeout: Duration,
+    verify_checksums: bool,
+    vlan_in_flow_key: bool,
+    interface_in_flow_key: bool,
+});
 
 impl Default for DecodeConfig {
     fn default() -> Self {

@@ -8,6 +8,7 @@ use crate::flow::FlowPartitions;
 /// so evict a chosen flow with a 64th of the flows that fill the table. Events depend on the seed only if flows are
 /// evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HashSeed {
     /// This seed, so that another analysis of the same file evicts the same flows.
     Fixed(u64),

@@ -11,6 +11,7 @@ use crate::limits::{
 
 /// Limits of the flow table: number of flows, timeouts and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FlowLimits {
     /// Maximum number of flows (default 524,288). At the limit the table evicts connections that have ended, then those with a SYN alone,
     /// then those that one side has closed, then other flows; of each the flow that was idle for longest, to
@@ -29,6 +30,14 @@ pub struct FlowLimits {
     /// messages. At the limit the table evicts the flow that was idle for longest, to within a second.
     pub max_buffered_bytes: usize,
 }
+
+huginn_net_wire::setters!(FlowLimits {
+    max_flows: usize,
+    idle_timeout: Duration,
+    syn_lifetime: Duration,
+    syn_lifetime_as_p0f: bool,
+    max_buffered_bytes: usize,
+});
 
 impl Default for FlowLimits {
     fn default() -> Self {

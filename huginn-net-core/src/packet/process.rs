@@ -5,6 +5,7 @@
 /// [`from_frame`](Self::from_frame) reads it from headers and trailers. The reader of capture files takes it from blocks of
 /// a pcapng file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameProcess<'a> {
     /// Name of the program, at least one byte, any bytes but NUL. macOS cuts names to 16 bytes, PCAPdroid to 20.
     pub name: &'a [u8],
@@ -12,6 +13,13 @@ pub struct FrameProcess<'a> {
     pub end: ProcessEnd,
     /// What names the process.
     pub origin: ProcessOrigin,
+}
+
+impl<'a> FrameProcess<'a> {
+    /// Describes a process, for a reader of captures.
+    pub const fn new(name: &'a [u8], end: ProcessEnd, origin: ProcessOrigin) -> Self {
+        Self { name, end, origin }
+    }
 }
 
 /// The end of a flow that a process has.
@@ -30,6 +38,7 @@ pub enum ProcessEnd {
 huginn_net_wire::named! {
     /// What names the process of a frame.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
     pub enum ProcessOrigin {
         /// The PKTAP header of macOS.
         Pktap = "PKTAP",

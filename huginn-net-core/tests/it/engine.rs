@@ -200,7 +200,7 @@ fn flow_expires_after_several_pauses() {
         })
         .collect();
     // So few that they share a partition.
-    let limits = FlowLimits { max_flows: 100, ..FlowLimits::default() };
+    let limits = FlowLimits::default().max_flows(100);
     let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
     let mut events: Vec<Event<u32>> = Vec::new();
     for (seconds, packet) in &packets {
@@ -405,7 +405,7 @@ fn cancelled_analysis_reads_no_further_frame() {
 
 #[test]
 fn flows_are_capped_and_cleared_between_captures() {
-    let limits = FlowLimits { max_flows: 2, ..FlowLimits::default() };
+    let limits = FlowLimits::default().max_flows(2);
     let packets: Vec<_> = (0..5).map(|n| tcp(([10, 0, 0, n], 1), SERVER, TcpFlags::SYN, 1, b"")).collect();
     let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
     let mut events: Vec<Event<u32>> = Vec::new();

@@ -329,7 +329,7 @@ fn padded_ack_carries_no_data() {
 fn parser_rebuilt_by_empty_segment_counts_against_memory_limit() {
     let limit = 100 << 10;
     for flags in [TcpFlags::ACK, TcpFlags::FIN | TcpFlags::ACK] {
-        let limits = FlowLimits { max_buffered_bytes: limit, ..FlowLimits::default() };
+        let limits = FlowLimits::default().max_buffered_bytes(limit);
         let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().flow_limits(limits).build();
         let mut push = |port: u16, flags: TcpFlags, seq: u32, payload: &[u8]| {
             let packet = crate::packet::tcp((CLIENT.0, port), SERVER, flags, [seq, 0], &[], payload);

@@ -57,7 +57,7 @@ impl ImitatedBrowser {
     /// The browser with this name in tables, such as `Chrome`.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let has_name = |browser: &Self| browser.names().iter().any(|known| name.starts_with(known));
-        Self::ALL.into_iter().find(has_name)
+        Self::ALL.iter().copied().find(has_name)
     }
 
     /// How the names of the browser begin, in tables and in imitations.

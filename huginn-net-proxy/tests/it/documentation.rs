@@ -15,7 +15,7 @@ fn page_names_complete_proxy_in_under_40_lines() {
 fn page_lists_all_headers() {
     use huginn_net_proxy::FingerprintField;
 
-    for field in FingerprintField::ALL {
+    for &field in FingerprintField::ALL {
         let row =
             PAGE.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{}`", field.name())));
         let row = row.unwrap_or_else(|| panic!("no row for {}", field.name()));

@@ -28,12 +28,7 @@ fn fingerprint(client: &ClientBytes<'_>) -> ClientFingerprint {
 
 #[test]
 fn all_layers_have_values_of_their_parsers() {
-    let found = fingerprint(&ClientBytes {
-        syn: Some(&SYN),
-        tls: Some(HELLO),
-        http: Some(HTTP2),
-        ..ClientBytes::default()
-    });
+    let found = fingerprint(&ClientBytes::default().syn(&SYN).tls(HELLO).http(HTTP2));
     let (tcp, tls, http) =
         (found.tcp.as_ref().unwrap(), found.tls.as_ref().unwrap(), found.http.as_ref().unwrap());
     assert_eq!(tcp.sig, "4:61+3:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0".replace("64240", "mss*44"));
@@ -68,14 +63,14 @@ fn all_layers_have_values_of_their_parsers() {
 #[test]
 fn encrypted_client_hello_has_its_form() {
     let hello = include_bytes!("../../../huginn-net-tls/hellos/go-ech.bin");
-    let tls = fingerprint(&ClientBytes { tls: Some(hello), ..ClientBytes::default() }).tls.unwrap();
+    let tls = fingerprint(&ClientBytes::default().tls(hello)).tls.unwrap();
     assert_eq!(tls.ech.as_deref(), Some("outer"));
 }
 
 #[test]
 fn http1_has_order_and_signature() {
     for bytes in [HTTP1.to_vec(), [b"\r\n", HTTP1].concat()] {
-        let http = fingerprint(&ClientBytes { http: Some(&bytes), ..ClientBytes::default() }).http.unwrap();
+        let http = fingerprint(&ClientBytes::default().http(&bytes)).http.unwrap();
         assert_eq!(http.header_order.unwrap().as_str(), "Host,User-Agent,Accept");
         assert!(http.sig.unwrap().starts_with("1:Host,User-Agent,Accept=[*/*]:"));
         assert_eq!((http.version, http.akamai), (HttpVersion::Http11, None));
@@ -85,15 +80,14 @@ fn http1_has_order_and_signature() {
 #[test]
 fn verdict_is_that_of_consistency() {
     for http in [IMITATION, HTTP1, HTTP2] {
-        let client =
-            ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(http), ..ClientBytes::default() };
+        let client = ClientBytes::default().syn(&SYN).tls(HELLO).http(http);
         let expected = client.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
         let found = fingerprint(&client).consistency.unwrap();
         assert_eq!(found.outcome, expected.outcome);
         let reasons: Vec<String> = expected.reasons.iter().map(ToString::to_string).collect();
         assert_eq!(found.reasons.iter().collect::<Vec<_>>(), reasons);
     }
-    let client = ClientBytes { tls: Some(HELLO), http: Some(IMITATION), ..ClientBytes::default() };
+    let client = ClientBytes::default().tls(HELLO).http(IMITATION);
     assert_eq!(fingerprint(&client).consistency.unwrap().outcome, Outcome::Imitation);
 }
 
@@ -116,8 +110,7 @@ fn requests_of_a_connection_have_own_verdicts() {
     recorder.peek().unwrap();
     let mut hello = Recording::tls();
     hello.push(HELLO);
-    let parts =
-        ConnectionParts { hello: Some(hello), http: Some(recorder.handle()), ..ConnectionParts::default() };
+    let parts = ConnectionParts::default().hello(hello).http(recorder.handle());
     let connection = ConnectionFingerprint::new(Fingerprinter::default(), parts);
     let first = connection.fingerprint_of(&parsed(HTTP1));
     assert!(
@@ -144,30 +137,23 @@ fn requests_without_recording_are_not_judged() {
 #[test]
 fn damaged_and_missing_layers_are_absent() {
     assert_eq!(fingerprint(&ClientBytes::default()), ClientFingerprint::default());
-    let damaged =
-        ClientBytes { syn: Some(HELLO), tls: Some(HTTP1), http: Some(HELLO), ..ClientBytes::default() };
+    let damaged = ClientBytes::default().syn(HELLO).tls(HTTP1).http(HELLO);
     assert_eq!(fingerprint(&damaged), ClientFingerprint::default());
-    let cut = ClientBytes {
-        syn: Some(&SYN[..30]),
-        tls: Some(&HELLO[..90]),
-        http: Some(&HTTP2[..40]),
-        ..ClientBytes::default()
-    };
+    let cut = ClientBytes::default().syn(&SYN[..30]).tls(&HELLO[..90]).http(&HTTP2[..40]);
     assert_eq!(fingerprint(&cut), ClientFingerprint::default());
 }
 
 #[test]
 fn unknown_layers_are_taken_from_other_fingerprint() {
-    let edge = fingerprint(&ClientBytes { syn: Some(&SYN), tls: Some(HELLO), ..ClientBytes::default() });
-    let inner = fingerprint(&ClientBytes { http: Some(HTTP1), ..ClientBytes::default() });
+    let edge = fingerprint(&ClientBytes::default().syn(&SYN).tls(HELLO));
+    let inner = fingerprint(&ClientBytes::default().http(HTTP1));
     let joined = inner.clone().or(edge.clone());
     assert_eq!((joined.tcp, joined.tls, joined.http), (edge.tcp, edge.tls, inner.http));
 }
 
 #[test]
 fn verdict_compares_own_layers_only() {
-    let mut edge =
-        fingerprint(&ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() });
+    let mut edge = fingerprint(&ClientBytes::default().tls(HELLO).http(HTTP2));
     edge.consistency.as_mut().unwrap().outcome = Outcome::Imitation;
     let connection = |http: Option<&[u8]>| {
         let http = http.map(|bytes| {
@@ -175,7 +161,7 @@ fn verdict_compares_own_layers_only() {
             recorder.peek().unwrap();
             recorder.handle()
         });
-        let parts = ConnectionParts { http, known: Some(edge.clone()), ..ConnectionParts::default() };
+        let parts = ConnectionParts::default().http(http).known(edge.clone());
         ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint()
     };
     assert_eq!(*connection(None), edge);
@@ -187,13 +173,13 @@ fn verdict_compares_own_layers_only() {
 #[test]
 fn commas_in_names_are_escaped() {
     let head = b"GET / HTTP/1.1\r\nHost: a\r\nAccept: b\r\n\r\n";
-    let http = fingerprint(&ClientBytes { http: Some(head), ..ClientBytes::default() }).http.unwrap();
+    let http = fingerprint(&ClientBytes::default().http(head)).http.unwrap();
     assert_eq!(http.header_order.unwrap().iter().count(), 2);
     // ALPN of the hello: h2 becomes `a,`.
     let mut hello = HELLO.to_vec();
     let h2 = hello.windows(3).position(|bytes| bytes == b"\x02h2").unwrap();
     hello[h2 + 1..h2 + 3].copy_from_slice(b"a,");
-    let tls = fingerprint(&ClientBytes { tls: Some(&hello), ..ClientBytes::default() }).tls.unwrap();
+    let tls = fingerprint(&ClientBytes::default().tls(&hello)).tls.unwrap();
     assert!(tls.alpn.unwrap().iter().eq([r"a\x2c", "http/1.1"]));
 }
 
@@ -208,8 +194,7 @@ fn long_texts_are_left_out() {
     let mut body = [&[3, 3][..], &[7; 32], &[0], &len(suites.len()), &suites].concat();
     body.extend([&[1, 0][..], &len(extension.len()), &extension].concat());
     let message = [&[1][..], &u32::try_from(body.len()).unwrap().to_be_bytes()[1..], &body].concat();
-    let tls =
-        fingerprint(&ClientBytes { tls: Some(&in_tls_records(&message, 1 << 14)), ..ClientBytes::default() });
+    let tls = fingerprint(&ClientBytes::default().tls(&in_tls_records(&message, 1 << 14)));
     let tls = tls.tls.unwrap();
     assert!(tls.ja4.to_string().starts_with("t12d990100_"), "{}", tls.ja4);
     assert_eq!([tls.ja4_r, tls.ja4_ro, tls.ja4_stable_r], [const { None }; 3]);
@@ -217,24 +202,19 @@ fn long_texts_are_left_out() {
 
     let names = "A-Header-Name: x\r\n".repeat(250);
     let head = format!("GET / HTTP/1.1\r\n{names}\r\n");
-    let http =
-        fingerprint(&ClientBytes { http: Some(head.as_bytes()), ..ClientBytes::default() }).http.unwrap();
+    let http = fingerprint(&ClientBytes::default().http(head.as_bytes())).http.unwrap();
     assert!(http.header_order.is_some_and(|order| order.as_str().len() <= MAX_TEXT_LEN));
     let names = "A-Longer-Header-Name: x\r\n".repeat(250);
     let head = format!("GET / HTTP/1.1\r\n{names}\r\n");
-    let http =
-        fingerprint(&ClientBytes { http: Some(head.as_bytes()), ..ClientBytes::default() }).http.unwrap();
+    let http = fingerprint(&ClientBytes::default().http(head.as_bytes())).http.unwrap();
     assert_eq!(http.header_order, None);
 }
 
 #[cfg(feature = "serde")]
 #[test]
 fn json_is_read_back() {
-    let client =
-        ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() };
-    for found in
-        [fingerprint(&client), fingerprint(&ClientBytes { tls: Some(HELLO), ..ClientBytes::default() })]
-    {
+    let client = ClientBytes::default().syn(&SYN).tls(HELLO).http(HTTP2);
+    for found in [fingerprint(&client), fingerprint(&ClientBytes::default().tls(HELLO))] {
         let json = serde_json::to_string(&found).unwrap();
         assert_eq!(serde_json::from_str::<ClientFingerprint>(&json).unwrap(), found, "{json}");
     }

@@ -9,7 +9,7 @@ use huginn_net_proxy::{ClientFingerprint, FingerprintField, FingerprintHeaders, 
 use crate::{HELLO, HTTP1, HTTP2};
 
 fn fingerprint() -> ClientFingerprint {
-    let client = ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() };
+    let client = ClientBytes::default().tls(HELLO).http(HTTP2);
     Fingerprinter::default().fingerprint(&client)
 }
 
@@ -89,7 +89,7 @@ fn lists_cannot_name_written_headers() {
 #[test]
 fn values_are_visible_ascii() {
     let head = String::from_utf8(HTTP1.to_vec()).unwrap().replace("Accept", "Acc\u{e9}\u{7}pt");
-    let client = ClientBytes { http: Some(head.as_bytes()), ..ClientBytes::default() };
+    let client = ClientBytes::default().http(head.as_bytes());
     let fingerprint = Fingerprinter::default().fingerprint(&client);
     let mut headers = HeaderMap::new();
     let fields = [FingerprintField::HeaderOrder, FingerprintField::HttpSig];

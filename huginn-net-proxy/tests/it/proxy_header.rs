@@ -14,7 +14,7 @@ use crate::{HELLO, HTTP1, HTTP2};
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 
 fn header() -> ProxyHeader {
-    let client = ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() };
+    let client = ClientBytes::default().tls(HELLO).http(HTTP2);
     ProxyHeader::new("192.0.2.1:41658".parse().unwrap(), "192.0.2.2:443".parse().unwrap())
         .with_fingerprint(Fingerprinter::default().fingerprint(&client))
 }
@@ -116,7 +116,7 @@ fn sent(fingerprint: ClientFingerprint) -> (ClientFingerprint, usize) {
 
 #[test]
 fn long_texts_are_left_out() {
-    let client = ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() };
+    let client = ClientBytes::default().tls(HELLO).http(HTTP2);
     let whole = Fingerprinter::default().fingerprint(&client);
     let (short, len) = sent(whole.clone());
     assert!(len <= MAX_TLV_LEN, "{len}");
@@ -141,8 +141,7 @@ fn long_texts_are_left_out() {
     assert_eq!(short.http.unwrap().akamai_hash, longest.http.unwrap().akamai_hash);
 
     // A short one stays whole.
-    let syn =
-        Fingerprinter::default().fingerprint(&ClientBytes { http: Some(HTTP1), ..ClientBytes::default() });
+    let syn = Fingerprinter::default().fingerprint(&ClientBytes::default().http(HTTP1));
     assert_eq!(sent(syn.clone()).0, syn);
 }
 

@@ -133,7 +133,7 @@ async fn hello_has_the_fingerprints_of_quic() {
     assert!(ja4.to_string().starts_with("q13d") && ja4.to_string().contains("h3_"), "{ja4}");
     let quic = QuicFingerprint::sorted(QuicVersion::V1, hello.transport_parameters()).to_string();
     assert!(quic.contains(";f*"), "{quic}");
-    let parts = ConnectionParts { quic_hello: Some(hello), quic_version, ..ConnectionParts::default() };
+    let parts = ConnectionParts::default().quic_hello(hello).quic_version(quic_version);
     let found = ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint();
     let tls = found.tls.as_ref().unwrap();
     assert_eq!(tls.quic, Some(quic));

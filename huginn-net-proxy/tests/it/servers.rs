@@ -79,10 +79,7 @@ async fn serve(config: Arc<ServerConfig>, is_behind: bool) -> SocketAddr {
             tokio::spawn(async move {
                 let (stream, connection) = if is_behind {
                     let known = ProxyHeader::read_async(&mut stream).await.unwrap().fingerprint;
-                    acceptor
-                        .accept_with(stream, ConnectionParts { known, ..ConnectionParts::default() })
-                        .await
-                        .unwrap()
+                    acceptor.accept_with(stream, ConnectionParts::default().known(known)).await.unwrap()
                 } else {
                     acceptor.accept(stream).await.unwrap()
                 };
@@ -113,7 +110,7 @@ async fn pass_through(target: SocketAddr) -> SocketAddr {
         let hello = recorder.peek_async().await.unwrap().clone();
         let parsed = ClientHello::from_records(hello.complete().unwrap()).unwrap().unwrap().value;
         let mut upstream = TcpStream::connect(routes.find(&parsed).unwrap()).await.unwrap();
-        let parts = ConnectionParts { syn, hello: Some(hello), ..ConnectionParts::default() };
+        let parts = ConnectionParts::default().syn(syn).hello(hello);
         let found = huginn_net_proxy::ConnectionFingerprint::new(Default::default(), parts).fingerprint();
         let header = ProxyHeader::new(client, address).with_fingerprint((*found).clone());
         upstream.write_all(&header.to_bytes().unwrap()).await.unwrap();

@@ -25,6 +25,7 @@ pub struct PskIdentities<'a> {
 
 /// The place of a GREASE value (RFC 8701) in a ClientHello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grease {
     /// The list that has it.
     pub list: GreaseList,

@@ -146,9 +146,9 @@ impl Entry {
         if kind.is_none() && host.is_none() && server.is_none() && fingerprint.is_none() {
             return Err("one of kind, host, server and fingerprint is needed".to_owned());
         }
-        let names = || AlertKind::ALL.map(AlertKind::name).join(", ");
+        let names = || AlertKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         let kind_of = |name: String| {
-            let found = AlertKind::ALL.into_iter().find(|kind| kind.name() == name);
+            let found = AlertKind::ALL.iter().copied().find(|kind| kind.name() == name);
             found.ok_or_else(|| format!("unknown kind '{name}': it is one of {}", names()))
         };
         let time = |text: String| {

@@ -132,7 +132,7 @@ impl BaselineType {
 
 /// The values of the field `finding`.
 pub(crate) static FINDING_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let findings = AlertKind::ALL.into_iter().filter(|kind| kind.is_finding());
+    let findings = AlertKind::ALL.iter().copied().filter(|kind| kind.is_finding());
     findings.map(AlertKind::name).collect()
 });
 

@@ -9,7 +9,7 @@
 //! use huginn_net::observers::EventLimits;
 //! use huginn_net::{Configure, HuginnNet, Observers};
 //!
-//! let limits = EventLimits { max_text_bytes: Some(256), ..EventLimits::default() };
+//! let limits = EventLimits::default().max_text_bytes(Some(256));
 //! let analyzer = HuginnNet::builder_with(Observers::default().event_limits(limits)).build();
 //! assert_eq!(analyzer.protocol().counters().events_suppressed.connection, 0);
 //! ```
@@ -53,6 +53,7 @@ const MAX_KIND_BYTES_PER_SECOND: u64 = 128 << 20;
 /// A second is one of packet time, of 2^30 ns (1.07 s). The bytes of an event are an upper bound for its JSON, whatever
 /// the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventLimits {
     /// Maximum length of a text that an event reports, in bytes (default 4096). Longer ones are cut; the field `cut`
     /// names them. Hashes are those of the complete texts.
@@ -71,6 +72,16 @@ pub struct EventLimits {
     /// Maximum bytes of events of each kind in a second (default 128 MiB).
     pub max_bytes_per_kind: Option<u64>,
 }
+
+huginn_net_core::setters!(EventLimits {
+    max_text_bytes: impl Into<Option<usize>>,
+    max_output_ratio: impl Into<Option<u32>>,
+    max_events_per_connection: impl Into<Option<u32>>,
+    max_events_per_host: impl Into<Option<u32>>,
+    max_bytes_per_host: impl Into<Option<u64>>,
+    max_events_per_kind: impl Into<Option<u32>>,
+    max_bytes_per_kind: impl Into<Option<u64>>,
+});
 
 impl EventLimits {
     /// No limits.

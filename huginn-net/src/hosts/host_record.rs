@@ -473,6 +473,7 @@ impl From<&Statement> for StatementRecord<'_> {
 ///
 /// Absent values are `null`, or left out where the record says so. [`Display`](fmt::Display) is the object, in one line.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct JsonHost<'a> {
     /// The host.
     pub host: &'a HostProfile,
@@ -480,7 +481,18 @@ pub struct JsonHost<'a> {
     pub file: Option<&'a str>,
 }
 
-impl JsonHost<'_> {
+impl<'a> JsonHost<'a> {
+    /// Describes a host.
+    pub fn new(host: &'a HostProfile) -> Self {
+        Self { host, file: None }
+    }
+
+    /// Names the capture file, if several are read.
+    #[must_use]
+    pub fn file(self, file: impl Into<Option<&'a str>>) -> Self {
+        Self { file: file.into(), ..self }
+    }
+
     /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         describe::append(out, &HostRecord::new(self.host, self.file));

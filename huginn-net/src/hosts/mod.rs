@@ -89,6 +89,7 @@ const MAX_JUDGED_HOSTS: usize = 1 << 16;
 
 /// Limits of the host table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostLimits {
     /// Maximum number of hosts (default 131,072). At the limit, the table evicts the host with the oldest update, to
     /// within a second.
@@ -100,6 +101,8 @@ pub struct HostLimits {
     /// evicts the host with the oldest update.
     pub max_buffered_bytes: usize,
 }
+
+huginn_net_core::setters!(HostLimits { max_hosts: usize, idle_timeout: Duration, max_buffered_bytes: usize });
 
 impl Default for HostLimits {
     fn default() -> Self {

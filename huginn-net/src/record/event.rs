@@ -139,7 +139,7 @@ macro_rules! kinds {
         $own:ident($own_record:ident<$own_life:lifetime>): $own_name:literal, $own_title:literal, $own_group:ident;
     ) => {
         /// The names of all kinds of events of the built-in protocols, as the field `event` has them.
-        pub const EVENT_NAMES: [&str; [$($name),+].len()] = [$($name),+];
+        pub const EVENT_NAMES: &[&str] = &[$($name),+];
 
         huginn_net_core::table_enum! {
             /// The kind of an event.

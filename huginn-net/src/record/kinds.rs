@@ -473,7 +473,7 @@ impl<'a> From<&'a ChangeObservation> for ChangeRecord<'a> {
 }
 
 impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
-    fn from(Consistency { outcome, reasons }: &'a Consistency) -> Self {
+    fn from(Consistency { outcome, reasons, .. }: &'a Consistency) -> Self {
         let text = |reason: &ConsistencyReason| Escaped(reason.to_string().as_bytes()).to_string();
         let reasons = reasons.iter().map(|reason| Arc::<str>::from(text(reason)).into()).collect();
         Self { outcome: outcome.name().into(), reasons }

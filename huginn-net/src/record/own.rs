@@ -86,7 +86,7 @@ impl OwnObservation {
 
 /// Whether no built-in event has this name.
 const fn is_free(name: &str) -> bool {
-    let mut names: &[&str] = &EVENT_NAMES;
+    let mut names: &[&str] = EVENT_NAMES;
     while let [taken, rest @ ..] = names {
         if are_equal(taken.as_bytes(), name.as_bytes()) {
             return false;
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn names_of_built_in_events_are_not_free() {
-        assert!(EVENT_NAMES.into_iter().all(|name| !is_free(name)));
+        assert!(EVENT_NAMES.iter().copied().all(|name| !is_free(name)));
         assert!(["login", "tcp", "tcp_syn2", ""].into_iter().all(is_free));
     }
 }

@@ -8,7 +8,7 @@ use super::event::{EVENT_NAMES, fields_of_event};
 /// The JSON Schema (draft 2020-12) of the lines of `--format json`: `docs/events.schema.json`. `host`: the fields of a host,
 /// [`fields_of_host`](crate::hosts::fields_of_host).
 pub fn events_schema(host: &[FieldInfo]) -> Value {
-    let names = EVENT_NAMES.into_iter().chain(["host"]);
+    let names = EVENT_NAMES.iter().copied().chain(["host"]);
     let mut kinds = Map::new();
     for name in names.clone() {
         let fields = fields_of_event(name).unwrap_or_else(|| host.to_vec());
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn path_has_the_same_type_in_all_events() {
         let mut types = BTreeMap::new();
-        for event in EVENT_NAMES {
+        for &event in EVENT_NAMES {
             add_types("", &fields_of_event(event).unwrap(), event, &mut types);
         }
         add_types("", crate::hosts::fields_of_host(), "host", &mut types);

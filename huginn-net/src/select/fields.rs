@@ -61,7 +61,7 @@ impl Places {
             // Which operands a value may have.
             let mut can_hold = vec![false; check.operands()];
             let mut never = None;
-            for (tests, event) in by_event.iter_mut().zip(EVENT_NAMES) {
+            for (tests, event) in by_event.iter_mut().zip(EVENT_NAMES.iter().copied()) {
                 let fields = fields_of_event(event).unwrap_or_default();
                 let Some(place) = find(&path, &fields) else { continue };
                 let values = Values::of_field(event, &path, place.value_type);
@@ -110,7 +110,7 @@ impl Places {
         let mut kinds = Vec::new();
         for number in numbers {
             let mut can_hold = Vec::new();
-            for (tests, event) in self.by_event.iter().zip(EVENT_NAMES) {
+            for (tests, event) in self.by_event.iter().zip(EVENT_NAMES.iter().copied()) {
                 let Some(test) = tests.iter().find(|test| test.number == *number) else { continue };
                 if test.is_event && !test.check.holds(Value::Text(event)) {
                     continue;
@@ -130,7 +130,7 @@ impl Places {
 
     /// The names of the kinds of events, and the outcomes that a test can have in each.
     pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, impl Fn(usize) -> Outcomes)> {
-        EVENT_NAMES.into_iter().zip(&self.by_event).map(|(event, tests)| {
+        EVENT_NAMES.iter().copied().zip(&self.by_event).map(|(event, tests)| {
             let outcomes = move |number| match tests.iter().find(|test| test.number == number) {
                 None => Outcomes { can_hold: false, can_fail: true },
                 Some(test) if test.is_event => {
@@ -152,7 +152,7 @@ impl Places {
 /// A value that no event has, of a field with few values.
 fn unknown_value(path: &str, check: &Check) -> Option<SelectionErrorKind> {
     let (field, known): (_, &'static [&'static str]) = match path {
-        "event" => ("event", &EVENT_NAMES),
+        "event" => ("event", EVENT_NAMES),
         "finding" => ("finding", &**FINDING_NAMES),
         _ => return None,
     };

@@ -222,7 +222,7 @@ fn via_of_first_response_is_no_change() {
 fn json_names_both_systems() {
     let events = analyze(&syns(CLIENT, &[LINUX_NOW, WINDOWS_NOW]), Scope::Full);
     let event = events.iter().find(|event| matches!(event.kind, Observation::HostChange(_))).unwrap();
-    let json = JsonEvent { event, file: None }.to_string();
+    let json = JsonEvent::new(event).to_string();
     assert!(json.ends_with(r#""from":"Linux","to":"Windows"}"#), "{json}");
 }
 

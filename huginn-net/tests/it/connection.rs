@@ -75,7 +75,7 @@ fn each_connection_with_an_event_ends_once_after_its_last_event() {
         let is_limited = path.to_str().unwrap().contains("tls-c");
         let ratios = [EventLimits::default().max_output_ratio, Some(1)];
         for max_output_ratio in ratios.into_iter().take(if is_limited { 2 } else { 1 }) {
-            let limits = EventLimits { max_output_ratio, ..EventLimits::default() };
+            let limits = EventLimits::default().max_output_ratio(max_output_ratio);
             let analyze = |ends| {
                 let observers = Observers::default().connection_ends(ends).event_limits(limits);
                 let mut events: Vec<Event> = Vec::new();
@@ -205,6 +205,6 @@ fn json_has_every_field() {
     let events = analyze(captures::path("tls-curl.pcap").to_str().unwrap(), true);
     let is_first = |event: &&Event| matches!(&event.kind, Observation::Connection(found) if found.client.bytes == 517 && found.server.bytes == 790);
     let event = events.iter().find(is_first).unwrap();
-    let text = JsonEvent { event, file: None }.to_string();
+    let text = JsonEvent::new(event).to_string();
     assert!(text.contains(r#""start":"2026-11-21T07:43:47.943789000Z","duration":0.001906,"client_packets":4,"server_packets":3,"client_bytes":517,"server_bytes":790,"host":"www.example.test","client_system":"Linux 4.20 or newer","server_system":"Linux 4.20 or newer","client_software":null,"server_software":null,"tls_client":"libcurl 7.88 and older","tls_version":"13","ja4":"t13d3112h1_e8f1e7e78f70_b26ce05bbdd6","hassh":null,"hassh_server":null,"mismatch":null}"#), "{text}");
 }

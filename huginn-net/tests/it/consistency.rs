@@ -27,12 +27,7 @@ struct Recorded {
 
 impl Recorded {
     fn bytes(&self) -> ClientBytes<'_> {
-        ClientBytes {
-            syn: Some(&self.syn),
-            tls: Some(&self.tls),
-            http: Some(&self.http),
-            ..ClientBytes::default()
-        }
+        ClientBytes::default().syn(&self.syn).tls(&self.tls).http(&self.http)
     }
 
     fn check(&self) -> Consistency {
@@ -98,14 +93,9 @@ fn incomplete_layers_say_nothing() {
     for client in recorded().iter().filter(|client| client.request == 1).step_by(7) {
         for parts in 0..16 {
             let [syn, tls, http] = [&client.syn, &client.tls, &client.http].map(|bytes| cut(bytes, parts));
-            let bytes =
-                ClientBytes { syn: Some(&syn), tls: Some(&tls), http: Some(&http), ..ClientBytes::default() };
+            let bytes = ClientBytes::default().syn(&syn).tls(&tls).http(&http);
             assert_eq!(check(bytes).outcome, Outcome::Unknown, "{}, {parts}", client.name);
-            for bytes in [
-                ClientBytes { syn: Some(&syn), ..client.bytes() },
-                ClientBytes { tls: Some(&tls), ..client.bytes() },
-                ClientBytes { http: Some(&http), ..client.bytes() },
-            ] {
+            for bytes in [client.bytes().syn(&syn), client.bytes().tls(&tls), client.bytes().http(&http)] {
                 let found = check(bytes);
                 let is_imitation = found.outcome == Outcome::Imitation;
                 assert!(!is_imitation || !client.imitates.is_empty(), "{}, {parts}: {found}", client.name);
@@ -118,18 +108,14 @@ fn incomplete_layers_say_nothing() {
 fn other_bytes_name_their_layer() {
     let check =
         |bytes: ClientBytes<'_>| bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap_err();
-    let other = Some(&b"SSH-2.0-OpenSSH_9.2p1\r\n\r\n"[..]);
-    let [syn, tls, http1] = [
-        ClientBytes { syn: other, ..ClientBytes::default() },
-        ClientBytes { tls: other, ..ClientBytes::default() },
-        ClientBytes { http: other, ..ClientBytes::default() },
-    ]
-    .map(check);
+    let other = &b"SSH-2.0-OpenSSH_9.2p1\r\n\r\n"[..];
+    let none = ClientBytes::default();
+    let [syn, tls, http1] = [none.syn(other), none.tls(other), none.http(other)].map(check);
     assert!(matches!(syn, ClientBytesError::Tcp(_)) && syn.to_string().starts_with("SYN: "));
     assert!(matches!(tls, ClientBytesError::Tls(_)) && tls.to_string().starts_with("ClientHello: "));
     assert!(matches!(http1, ClientBytesError::Http1(_)));
     let frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x05\0\0\0\x01\x80";
-    let http2 = check(ClientBytes { http: Some(frames), ..ClientBytes::default() });
+    let http2 = check(ClientBytes::default().http(frames));
     assert!(matches!(http2, ClientBytesError::Http2(_)), "{http2}");
 }
 
@@ -315,7 +301,7 @@ fn changed_field_of_a_browser_is_imitation() {
         let mut tls = client.tls.clone();
         let Some(start) = tls.windows(alps.len()).position(|window| window == alps) else { continue };
         tls[start + 5] = b'{';
-        let bytes = ClientBytes { tls: Some(&tls), ..client.bytes() };
+        let bytes = client.bytes().tls(&tls);
         let found = bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
         if found.reasons.is_empty() {
             // A headless browser claims nothing.

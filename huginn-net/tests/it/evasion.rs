@@ -18,7 +18,7 @@ fn analyze(file: &str) -> (String, HashSet<&'static str>) {
     let mut lines = String::new();
     analyzer
         .analyze(reader, &mut |event: Event| {
-            lines += &JsonEvent { event: &event, file: None }.to_string();
+            lines += &JsonEvent::new(&event).to_string();
             lines.push('\n');
         })
         .unwrap();

@@ -75,8 +75,7 @@ impl Capture {
             .block_bytes(4096)
             .build();
         let mut lines = Vec::new();
-        let write =
-            |event: &huginn_net::Event, text: &mut Vec<u8>| JsonEvent { event, file: None }.write_to(text);
+        let write = |event: &huginn_net::Event, text: &mut Vec<u8>| JsonEvent::new(event).write_to(text);
         let mut keep = |text: &[u8]| lines.push(String::from_utf8(text.to_vec()).unwrap());
         analyzer.analyze_text(Frames::new(self.frames()), write, &mut keep).unwrap();
         let mut suppressed = analyzer.protocol().counters().events_suppressed;
@@ -300,7 +299,7 @@ fn indexed_names_do_not_multiply_output() {
 
 #[test]
 fn long_texts_are_cut_and_named() {
-    let limits = EventLimits { max_text_bytes: Some(100), max_output_ratio: None, ..EventLimits::default() };
+    let limits = EventLimits::default().max_text_bytes(Some(100)).max_output_ratio(None);
     let observers = || Observers::default().event_limits(limits);
     let mut capture = Capture::default();
     let path = "é".repeat(80);
@@ -341,7 +340,7 @@ fn long_texts_are_cut_and_named() {
 
 #[test]
 fn events_of_connection_are_limited_each_second() {
-    let limits = EventLimits { max_events_per_connection: Some(5), ..EventLimits::default() };
+    let limits = EventLimits::default().max_events_per_connection(Some(5));
     let request = b"GET / HTTP/1.1\r\nHost: a.example\r\nUser-Agent: curl/8.5.0\r\n\r\n";
     let mut capture = Capture::default();
     let mut connection = capture.connect(1, false, b"");
@@ -365,7 +364,7 @@ fn events_of_host_and_kind_are_limited_each_second() {
     for port in 1..=40 {
         let _ = capture.connect(port, false, b"");
     }
-    let host = EventLimits { max_events_per_host: Some(10), ..EventLimits::default() };
+    let host = EventLimits::default().max_events_per_host(Some(10));
     let observers = |limits| Observers::default().event_limits(limits);
     let (lines, suppressed) = capture.analyze(observers(host), 1);
     let of_client = lines.iter().filter(|line| json(line)["subject"] == "client").count();
@@ -373,7 +372,7 @@ fn events_of_host_and_kind_are_limited_each_second() {
     assert_eq!((lines.len() as u64 + suppressed.host, suppressed.rate), (80, 0));
     assert_eq!(capture.analyze(observers(host), 2), (lines, suppressed));
 
-    let kind = EventLimits { max_events_per_kind: Some(10), ..EventLimits::default() };
+    let kind = EventLimits::default().max_events_per_kind(Some(10));
     let (lines, suppressed) = capture.analyze(observers(kind), 1);
     assert_eq!([of_kind(&lines, "tcp_syn").len(), of_kind(&lines, "tcp_syn_ack").len()], [10, 10]);
     assert_eq!((suppressed.host, suppressed.rate), (0, 60));
@@ -391,7 +390,7 @@ fn names_of(lines: &[String]) -> Vec<String> {
 
 #[test]
 fn forged_hellos_suppress_no_hello_of_an_answered_connection() {
-    let limits = EventLimits { max_events_per_kind: Some(40), ..EventLimits::default() };
+    let limits = EventLimits::default().max_events_per_kind(Some(40));
     let observers = || Observers::default().event_limits(limits);
     let flood = |capture: &mut Capture, count: u16| {
         (0..count).for_each(|n| {
@@ -423,7 +422,7 @@ fn forged_hellos_suppress_no_hello_of_an_answered_connection() {
 
 #[test]
 fn answered_hellos_suppress_others_of_their_kind_only() {
-    let limits = EventLimits { max_events_per_kind: Some(40), ..EventLimits::default() };
+    let limits = EventLimits::default().max_events_per_kind(Some(40));
     let mut capture = Capture::default();
     for port in 1..=50 {
         capture.connect(port, false, b"").send(CLIENT, &client_hello(b"answered", b"", 0));
@@ -436,7 +435,7 @@ fn answered_hellos_suppress_others_of_their_kind_only() {
 /// Anybody can send SYNs in the name of a host.
 #[test]
 fn forged_syns_of_a_host_suppress_no_hello_of_it() {
-    let limits = EventLimits { max_events_per_host: Some(40), ..EventLimits::default() };
+    let limits = EventLimits::default().max_events_per_host(Some(40));
     let mut capture = Capture::default();
     capture.connect(1, false, b"").send(CLIENT, &client_hello(b"first", b"", 0));
     (100..1000).for_each(|port| capture.forge([198, 51, 100, CLIENT], port, 0x02, b""));
@@ -514,7 +513,7 @@ fn smallest_connection_has_its_summary() {
     let syn = [0, 20, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x02, 0x20, 0, 0, 0, 0, 0];
     capture.push([ip, syn].concat());
     for ratio in [Some(40), Some(1)] {
-        let limits = EventLimits { max_output_ratio: ratio, ..EventLimits::default() };
+        let limits = EventLimits::default().max_output_ratio(ratio);
         let observers = Observers::default().connections(true).event_limits(limits);
         let (lines, suppressed) = capture.analyze(observers, 1);
         let events: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -72,7 +72,7 @@ fn watch_rule_joins_hello_and_certificate() {
 fn merged_hosts_are_those_of_one_analysis() {
     const IN_ORDER: [&str; 2] = ["curl-nginx.pcap", "hosts-nat.pcap"];
     fn json(host: &HostProfile) -> String {
-        JsonHost { host, file: None }.to_string()
+        JsonHost::new(host).to_string()
     }
     let [first, second] = IN_ORDER.map(path);
     let merged = merge_hosts::merge(&[second, first]).unwrap();

@@ -21,7 +21,7 @@ fn of(number: u32) -> NonZeroU32 {
 
 /// Thresholds that the short captures reach.
 fn low() -> FindingSettings {
-    FindingSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(12) }
+    FindingSettings::default().scan_ports(of(10)).scan_hosts(of(10)).beacon_contacts(of(12))
 }
 
 fn findings(capture: &str, analyzer: &mut HuginnNet) -> Vec<Finding> {
@@ -150,7 +150,7 @@ fn json_has_reason_numbers_packets_and_page() {
     let mut analyzer = HuginnNet::builder().findings(Some(low())).build();
     let mut sink = |event: Event| {
         if let Observation::Finding(_) = event.kind {
-            let line = JsonEvent { event: &event, file: None }.to_string();
+            let line = JsonEvent::new(&event).to_string();
             lines.push(serde_json::from_str::<serde_json::Value>(&line).unwrap());
         }
     };

@@ -103,11 +103,7 @@ fn counted(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i32> {
 fn p0f_format_equals_p0f_log() {
     for (capture, golden) in goldens("p0f") {
         let mut lines = Vec::new();
-        let limits = FlowLimits {
-            syn_lifetime: Duration::from_secs(30),
-            syn_lifetime_as_p0f: true,
-            ..FlowLimits::default()
-        };
+        let limits = FlowLimits::default().syn_lifetime(Duration::from_secs(30)).syn_lifetime_as_p0f(true);
         let observers = Observers::default().scope(Scope::P0f);
         let mut analyzer = HuginnNet::builder_with(observers).flow_limits(limits).build();
         let mut sink =

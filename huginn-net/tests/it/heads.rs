@@ -17,7 +17,7 @@ fn http_events(data: &[(u8, &[u8])]) -> Vec<Value> {
     HuginnNet::builder().build().analyze(Frames::new(capture.frames()), |event| events.push(event)).unwrap();
     events.retain(|event| matches!(event.kind, Observation::HttpRequest(_) | Observation::HttpResponse(_)));
     let both = |event: &Event| {
-        let line: Value = serde_json::from_str(&JsonEvent { event, file: None }.to_string()).unwrap();
+        let line: Value = serde_json::from_str(&JsonEvent::new(event).to_string()).unwrap();
         let serialized = serde_json::to_value(EventRecord::from_event(event)).unwrap();
         for field in ["head_cut", "version", "sig"] {
             assert_eq!(serialized.get(field), line.get(field), "{field}");

@@ -18,8 +18,7 @@ const MAX_OUTPUT_RATIO: usize = 40;
 const MIN_OUTPUT_LIMIT: usize = 16 << 10;
 
 /// The formats beside JSON.
-const FORMATS: [EventFormat; 4] =
-    [EventFormat::Eve, EventFormat::Zeek, EventFormat::Ecs, EventFormat::Ocsf];
+const FORMATS: [EventFormat; 4] = [EventFormat::Eve, EventFormat::Zeek, EventFormat::Ecs, EventFormat::Ocsf];
 
 #[test]
 fn workers_agree_and_output_is_bounded() {
@@ -46,7 +45,10 @@ fn workers_agree_and_output_is_bounded() {
             let json: usize = lines.iter().map(|line| line.len() + 1).sum();
             let limit = mutant.len() * MAX_OUTPUT_RATIO + MIN_OUTPUT_LIMIT;
             let written = others.into_iter().chain([json]).max();
-            assert!(written < Some(limit), "{name}, mutant {seed}: {json} and {others:?} bytes, {limit} allowed");
+            assert!(
+                written < Some(limit),
+                "{name}, mutant {seed}: {json} and {others:?} bytes, {limit} allowed"
+            );
         }
     }
 }
@@ -60,7 +62,7 @@ fn analyze(capture: &[u8], workers: usize, mut each: impl FnMut(&Event)) -> Vec<
     let mut lines = Vec::new();
     let outcome = analyzer.analyze(reader, &mut |event: Event| {
         each(&event);
-        lines.push(JsonEvent { event: &event, file: None }.to_string());
+        lines.push(JsonEvent::new(&event).to_string());
     });
     lines.extend(outcome.err().map(|error| error.to_string()));
     lines

@@ -55,8 +55,7 @@ fn device_that_answers_for_eight_networks_is_named_once() {
 #[test]
 fn json_has_device_of_client_and_its_servers() {
     let hosts = hosts(&[20, 30, 40, 50, 60, 70, 80, 90]);
-    let json =
-        |host| serde_json::from_str::<serde_json::Value>(&JsonHost { host, file: None }.to_string()).unwrap();
+    let json = |host| serde_json::from_str::<serde_json::Value>(&JsonHost::new(host).to_string()).unwrap();
     let client = hosts.iter().find(|host| host.one_device().is_some()).map(json).unwrap();
     let device = &client["one_device"];
     assert_eq!(

@@ -23,7 +23,7 @@ fn events(requests: &[&[u8]], max_text_bytes: usize) -> Vec<Event> {
         capture.connect(port, true, b"").send(CLIENT, request);
     }
     let mut events: Vec<Event> = Vec::new();
-    let limits = EventLimits { max_text_bytes: Some(max_text_bytes), ..EventLimits::NONE };
+    let limits = EventLimits::NONE.max_text_bytes(Some(max_text_bytes));
     let mut analyzer = HuginnNet::builder().event_limits(limits).build();
     analyzer.analyze(Frames::new(capture.frames()), |event| events.push(event)).unwrap();
     events
@@ -98,7 +98,7 @@ fn alerts() -> Vec<Event> {
     lists.add("list", b"www.example.test,name\n").unwrap();
     let baseline = b"{\"huginn_net_baseline\":2,\"first\":null,\"last\":null}\n";
     let few = NonZeroU32::new(10).unwrap();
-    let settings = FindingSettings { scan_ports: few, scan_hosts: few, beacon_contacts: few };
+    let settings = FindingSettings::default().scan_ports(few).scan_hosts(few).beacon_contacts(few);
     let mut analyzer = HuginnNet::builder()
         .findings(Some(settings))
         .watch_lists(WatchListHandle::new(lists))
@@ -122,7 +122,7 @@ fn alerts() -> Vec<Event> {
 
 #[test]
 fn kinds_of_alerts_have_numbers_of_their_own() {
-    let numbers: BTreeSet<u32> = AlertKind::ALL.into_iter().map(AlertKind::number).collect();
+    let numbers: BTreeSet<u32> = AlertKind::ALL.iter().copied().map(AlertKind::number).collect();
     assert_eq!(numbers.len(), AlertKind::ALL.len());
 }
 

@@ -181,7 +181,7 @@ fn own_protocol_reports_beside_built_in_ones() {
         }
         assert_eq!(BlindSpot::of_analyzer(&analyzer), Vec::new());
 
-        let line = JsonEvent { event: &own[0], file: None }.to_string();
+        let line = JsonEvent::new(&own[0]).to_string();
         let value: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(
             (&value["v"], &value["event"], &value["method"], &value["server"]["port"]),
@@ -234,7 +234,7 @@ fn own_settings_reach_all_workers() {
 
 #[test]
 fn own_events_have_connections_and_limits() {
-    let limits = EventLimits { max_events_per_connection: Some(2), ..EventLimits::default() };
+    let limits = EventLimits::default().max_events_per_connection(Some(2));
     let builder = || HuginnNet::builder().with(Datagrams::default()).connections(true);
     let names = |events: &[Event]| events.iter().map(|event| event.kind.event_name()).collect::<Vec<_>>();
     let mut events: Vec<Event> = Vec::new();
@@ -255,10 +255,10 @@ fn own_events_have_connections_and_limits() {
     let connections = |event: &Event| event.connection() == events[0].connection();
     assert!(events.iter().all(connections) && events[0].connection().is_some());
 
-    let limits = EventLimits { max_text_bytes: Some(2), ..EventLimits::default() };
+    let limits = EventLimits::default().max_text_bytes(Some(2));
     let (mut events, mut analyzer): (Vec<Event>, _) = (Vec::new(), builder().event_limits(limits).build());
     analyzer.analyze(datagrams(1), |event| events.push(event)).unwrap();
-    let line = JsonEvent { event: &events[0], file: None }.to_string();
+    let line = JsonEvent::new(&events[0]).to_string();
     assert!(line.ends_with(r#""len":3,"text":"ab","cut":["text"]}"#), "{line}");
 }
 

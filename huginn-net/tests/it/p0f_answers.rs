@@ -23,11 +23,7 @@ fn file(name: &str) -> PathBuf {
 fn analyzer(scope: Scope) -> HuginnNet {
     let database: Database = fs::read_to_string(file("signatures.fp")).unwrap().parse().unwrap();
     let observers = Observers::new(Arc::new(database)).scope(scope).profiles(true);
-    let limits = FlowLimits {
-        syn_lifetime: Duration::from_secs(30),
-        syn_lifetime_as_p0f: true,
-        ..FlowLimits::default()
-    };
+    let limits = FlowLimits::default().syn_lifetime(Duration::from_secs(30)).syn_lifetime_as_p0f(true);
     HuginnNet::builder_with(observers).flow_limits(limits).build()
 }
 

@@ -119,7 +119,7 @@ fn seed_of_flow_table_changes_no_event() {
     for idle_timeout in
         [Duration::from_secs(1), Duration::from_millis(50), FlowLimits::default().idle_timeout]
     {
-        let limits = FlowLimits { idle_timeout, ..FlowLimits::default() };
+        let limits = FlowLimits::default().idle_timeout(idle_timeout);
         let builder = |seed| with_connections().flow_limits(limits).hash_seed(HashSeed::Fixed(seed));
         let want = analyze(builder(1), packets.clone()).unwrap();
         assert!(want.1.flows.expired > 100, "{}", want.1.flows.expired);
@@ -136,10 +136,7 @@ fn seed_of_flow_table_changes_no_event() {
 fn evicted_connections_give_equal_events() {
     let captures = captures();
     let packets: Vec<_> = captures.iter().flat_map(|(_, packets)| packets).collect();
-    for limits in [
-        FlowLimits { max_flows: 4, ..FlowLimits::default() },
-        FlowLimits { max_buffered_bytes: 1 << 12, ..FlowLimits::default() },
-    ] {
+    for limits in [FlowLimits::default().max_flows(4), FlowLimits::default().max_buffered_bytes(1 << 12)] {
         let builder = || with_connections().flow_limits(limits);
         let want = analyze(builder(), packets.clone()).unwrap();
         let evicted = want.1.flows.evicted + want.1.flows.evicted_for_memory;

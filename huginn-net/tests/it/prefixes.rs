@@ -109,7 +109,7 @@ fn events(sent: &[Sent], step: usize) -> Vec<String> {
     for (side, bytes) in sent {
         bytes.chunks(step).for_each(|piece| send(*side, TcpFlags::ACK, piece));
     }
-    events.iter().map(|event| JsonEvent { event, file: None }.to_string()).collect()
+    events.iter().map(|event| JsonEvent::new(event).to_string()).collect()
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn joined(names: &[&str], limits: &HostLimits) -> JoinedHosts {
 #[test]
 fn hosts_of_one_capture_join_unchanged() {
     for name in ["curl-nginx.pcap", "hosts-nat.pcap", "made-erspan.pcap"] {
-        let text = |host: &HostProfile| JsonHost { host, file: None }.to_string();
+        let text = |host: &HostProfile| JsonHost::new(host).to_string();
         let alone = hosts(&captures::path(name), Observers::default().profiles(true), 1);
         let joined = joined(&[name], &HostLimits::default());
         assert!(!alone.is_empty());
@@ -88,8 +88,8 @@ fn joined_hosts_have_counts_of_both_captures() {
 
 #[test]
 fn joined_hosts_are_limited_in_number_and_bytes() {
-    let one = HostLimits { max_hosts: 1, ..HostLimits::default() };
-    let none = HostLimits { max_buffered_bytes: 0, ..HostLimits::default() };
+    let one = HostLimits::default().max_hosts(1);
+    let none = HostLimits::default().max_buffered_bytes(0);
     for (limits, kept) in [(one, 1), (none, 0)] {
         let joined = joined(&["curl-nginx.pcap", "curl-nginx.pcap"], &limits);
         assert_eq!((joined.profiles().count(), joined.left_out()), (kept, 2 * (2 - kept as u64)));
@@ -279,7 +279,7 @@ fn address_in_two_tunnels_is_two_hosts() {
 
 #[test]
 fn profiles_are_equal_for_any_worker_count() {
-    let json = |host: &HostProfile| JsonHost { host, file: None }.to_string();
+    let json = |host: &HostProfile| JsonHost::new(host).to_string();
     for path in captures::with_extension(&["pcap", "pcapng"]) {
         let of = |workers| -> Vec<String> {
             hosts(&path, Observers::default().profiles(true), workers).iter().map(json).collect()

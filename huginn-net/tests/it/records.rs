@@ -37,7 +37,7 @@ fn all() -> Observers {
     lists.add("list", b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
     let of = |number| NonZeroU32::new(number).unwrap();
     // Thresholds that short captures reach.
-    let findings = FindingSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
+    let findings = FindingSettings::default().scan_ports(of(10)).scan_hosts(of(10)).beacon_contacts(of(3));
     let observers = Observers::default().connections(true).handshakes(true).profiles(true);
     observers.findings(Some(findings)).watch_lists(WatchListHandle::new(lists))
 }
@@ -82,7 +82,7 @@ fn events_are_records() {
     let mut kinds = BTreeSet::new();
     for path in captures() {
         analyze(&path, all(), |event| {
-            let text = JsonEvent { event, file: Some("a") }.to_string();
+            let text = JsonEvent::new(event).file(Some("a")).to_string();
             let record: EventRecord<'_> = serde_json::from_str(&text).unwrap();
             let name = record.kind.name();
             // What was read is written as before, by another serializer too.
@@ -94,7 +94,7 @@ fn events_are_records() {
             kinds.insert(name);
         });
     }
-    assert_eq!(kinds, BTreeSet::from(EVENT_NAMES));
+    assert_eq!(kinds, EVENT_NAMES.iter().copied().collect());
     assert_eq!(fields_of_event("no_event"), None);
 }
 
@@ -104,7 +104,7 @@ fn hosts_are_records() {
     for path in captures() {
         let analyzer = analyze(&path, all(), |_| ());
         for host in analyzer.shared_state().profiles() {
-            let text = JsonHost { host, file: None }.to_string();
+            let text = JsonHost::new(host).to_string();
             let record: HostRecord<'_> = serde_json::from_str(&text).unwrap();
             assert_eq!(parse(&serde_json::to_string(&record).unwrap()), parse(&text), "{}", path.display());
             assert_eq!(parse(&serde_json::to_string(&HostRecord::from_profile(host)).unwrap()), parse(&text));
@@ -121,7 +121,7 @@ fn lines_of_other_kinds_are_own_events() {
     assert!(read("{}").contains("missing field"), "{}", read("{}"));
     let mut texts = Vec::new();
     analyze(&captures::path("tls-curl.pcap"), Observers::default(), |event| {
-        texts.push(JsonEvent { event, file: None }.to_string());
+        texts.push(JsonEvent::new(event).to_string());
     });
     let other = texts[0].replace("\"event\":\"tcp_syn\"", "\"event\":\"dns\"");
     let record: EventRecord<'_> = serde_json::from_str(&other).unwrap();
@@ -160,7 +160,7 @@ fn page_explains_every_field() {
         first_cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect()
     };
     let common = names(&section("Common fields"));
-    for event in EVENT_NAMES {
+    for &event in EVENT_NAMES {
         let text = section(event);
         let explained: BTreeSet<String> = names(&text).union(&common).cloned().collect();
         for field in fields_of_event(event).unwrap() {
@@ -176,7 +176,7 @@ fn page_explains_every_field() {
 
 #[test]
 fn kinds_of_the_group_alerts_have_the_fields_of_an_alert() {
-    for kind in EventKind::ALL {
+    for &kind in EventKind::ALL {
         let fields = fields_of_event(kind.name()).unwrap();
         let has_severity = fields.iter().any(|field| field.name == "severity");
         assert_eq!(kind.group() == EventGroup::Alerts, has_severity, "{}", kind.name());

@@ -577,7 +577,7 @@ fn default_certificates_of_c2_programs_are_reported() {
             let alerts: Vec<_> = events.iter().filter_map(Alert::of).collect();
             let [alert] = &*alerts else { panic!("{program}: {alerts:?}") };
             assert_eq!((alert.kind().name(), alert.severity()), ("c2_certificate", Severity::High));
-            let json = JsonEvent { event: alert.event(), file: None }.to_string();
+            let json = JsonEvent::new(alert.event()).to_string();
             let json: serde_json::Value = serde_json::from_str(&json).unwrap();
             assert_eq!((&json["program"], &json["server"]["ip"]), (&program.into(), &"10.0.0.200".into()));
             assert_eq!(json["target"], "10.0.0.200:443");

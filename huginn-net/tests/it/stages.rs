@@ -42,11 +42,11 @@ struct Whole {
 }
 
 fn line(event: &Event) -> String {
-    JsonEvent { event, file: None }.to_string()
+    JsonEvent::new(event).to_string()
 }
 
 fn profiles(hosts: &Hosts) -> Vec<String> {
-    hosts.profiles().map(|host| JsonHost { host, file: None }.to_string()).collect()
+    hosts.profiles().map(|host| JsonHost::new(host).to_string()).collect()
 }
 
 /// Analyses a capture in one process. `None` if it cannot be read; damaged ones end with an error.

@@ -544,9 +544,7 @@ fn matches_are_the_same_for_any_number_of_workers() {
         HuginnNet::builder_with(observers(&text))
             .workers(workers)
             .build()
-            .analyze(reader, &mut |event: Event| {
-                lines.push(JsonEvent { event: &event, file: None }.to_string())
-            })
+            .analyze(reader, &mut |event: Event| lines.push(JsonEvent::new(&event).to_string()))
             .unwrap();
         lines
     });

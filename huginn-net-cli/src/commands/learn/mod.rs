@@ -54,7 +54,7 @@ impl Visitor for Learner {
         let mut damaged_process = None;
         let outcome = loop {
             match capture.read_labelled_frame() {
-                Ok(Some(LabelledFrame { frame, process })) => {
+                Ok(Some(LabelledFrame { frame, process, .. })) => {
                     match process {
                         Ok(Some(process)) => self.name_sender(&frame, process),
                         Ok(None) => {}

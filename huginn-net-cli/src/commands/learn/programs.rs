@@ -87,7 +87,7 @@ impl Programs {
 
     /// Takes the process of a frame, before the frame is analysed.
     pub(super) fn learn(&mut self, frame: &Frame<'_>, process: FrameProcess<'_>, texts: &mut Texts) {
-        let FrameProcess { name, end, origin } = process;
+        let FrameProcess { name, end, origin, .. } = process;
         if end == ProcessEnd::Unknown {
             self.without_direction = self.without_direction.saturating_add(1);
             return;

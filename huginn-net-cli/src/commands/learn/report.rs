@@ -24,7 +24,7 @@ pub(super) fn write(out: &mut impl Write, groups: &Groups, files: &[PathBuf]) ->
         return writeln!(out, "; every fingerprint has a name");
     }
     let mut separator = "";
-    for kind in Kind::ALL {
+    for &kind in Kind::ALL {
         let of_kind: Vec<&Group> = groups.sorted.iter().filter(|group| group.kind == kind).collect();
         if of_kind.is_empty() {
             continue;

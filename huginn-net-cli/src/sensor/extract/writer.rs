@@ -173,11 +173,7 @@ impl OpenFile {
             Some(number) => *number,
             None => {
                 let name = files.interfaces.get(usize::from(ts.interface())).map(String::as_str);
-                let interface = CaptureInterface {
-                    link: *link,
-                    snap_len: files.snap_len,
-                    resolution: TimeResolution::NANOS,
-                };
+                let interface = CaptureInterface::new(*link, files.snap_len, TimeResolution::NANOS);
                 let number = self.writer.add_interface(&interface, name)?;
                 self.numbers.insert(key, number);
                 number

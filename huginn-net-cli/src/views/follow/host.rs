@@ -197,14 +197,14 @@ impl FollowedHost {
         let mut line = Vec::new();
         for host in context.profiles(self.ip) {
             line.clear();
-            JsonHost { host, file: None }.write_to(&mut line);
+            JsonHost::new(host).write_to(&mut line);
             line.push(b'\n');
             out.write_all(&line)?;
         }
         let connections = self.sorted().into_iter().map(|(entry, _)| entry);
         for Entry { event, file, .. } in connections.chain(&self.remarks) {
             line.clear();
-            JsonEvent { event, file: (context.file_name)(*file).as_deref() }.write_to(&mut line);
+            JsonEvent::new(event).file((context.file_name)(*file).as_deref()).write_to(&mut line);
             line.push(b'\n');
             out.write_all(&line)?;
         }

@@ -41,7 +41,7 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
     drawn.ok()?;
     let is_seen =
         |group: &EventGroup| intervals.iter().any(|(_, counts)| counts.get(*group as usize) > Some(&0));
-    let seen: Vec<EventGroup> = EventGroup::ALL.into_iter().filter(is_seen).collect();
+    let seen: Vec<EventGroup> = EventGroup::ALL.iter().copied().filter(is_seen).collect();
     let cut = intervals.iter().filter(|(_, counts)| total(counts) > highest);
     let count_cut = cut.clone().count() as u64;
     let tallest = cut.max_by_key(|(_, counts)| total(counts));

@@ -36,6 +36,6 @@ huginn_net::core::table_enum! {
 impl ValueKind {
     /// The kinds of fingerprints and other values of packets.
     pub(crate) fn fingerprints() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().skip_while(|kind| *kind != Self::Syn)
+        Self::ALL.iter().copied().skip_while(|kind| *kind != Self::Syn)
     }
 }

@@ -15,6 +15,7 @@ use crate::{ChunkReader, Fill, Source};
 
 /// The policy for a worker that cannot keep up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Overflow {
     /// The source waits for the slowest worker and nothing is lost. The default of sources that are not
     /// [live](Source::is_live).

@@ -212,7 +212,7 @@ fn equal_copies_do_not_conflict() {
 
 #[test]
 fn different_copies_count_as_memory() {
-    let config = DecodeConfig { max_fragment_bytes: 100_000, ..DecodeConfig::default() };
+    let config = DecodeConfig::default().max_fragment_bytes(100_000);
     let mut capture = Capture::new(config);
     for id in 0..20 {
         for byte in 0..5 {
@@ -406,7 +406,7 @@ fn step_of_clock_expires_no_fragment() {
 fn evicts_oldest_datagram_at_limit() {
     let datagram = udp(5, 6, &text(24));
     let (head, tail) = datagram.split_at(16);
-    let config = DecodeConfig { max_fragment_datagrams: 2, ..DecodeConfig::default() };
+    let config = DecodeConfig::default().max_fragment_datagrams(2);
     let mut capture = Capture::new(config);
     for id in 1..=3 {
         capture.push(&fragment4(id, 17, 0, true, head));
@@ -417,7 +417,7 @@ fn evicts_oldest_datagram_at_limit() {
     assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), 0);
 
     // With a limit of zero, the decoder evicts each fragment.
-    let config = DecodeConfig { max_fragment_datagrams: 0, ..DecodeConfig::default() };
+    let config = DecodeConfig::default().max_fragment_datagrams(0);
     let mut capture = Capture::new(config);
     for packet in [fragment4(1, 17, 0, true, head), fragment4(1, 17, 16, false, tail)] {
         assert_eq!(capture.push(&packet).len(), 0);
@@ -427,7 +427,7 @@ fn evicts_oldest_datagram_at_limit() {
 
 #[test]
 fn fragment_memory_is_bounded_by_received_bytes() {
-    let config = DecodeConfig { max_fragment_bytes: 100_000, ..DecodeConfig::default() };
+    let config = DecodeConfig::default().max_fragment_bytes(100_000);
     let mut capture = Capture::new(config);
     // A single fragment at the end of a datagram costs its own bytes, not those of the whole datagram.
     for id in 0..50 {

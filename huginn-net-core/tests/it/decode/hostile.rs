@@ -60,7 +60,7 @@ proptest! {
     fn decodes_any_bytes_without_panic(
         frames in prop::collection::vec((any_link(), prop::collection::vec(any::<u8>(), 0..300), 0_u32..400), 1..8),
     ) {
-        let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
+        let config = DecodeConfig::default().verify_checksums(true);
         let mut decoder = Decoder::new(config);
         for (link, data, wire_len) in &frames {
             push(&mut decoder, &Frame { ts: Timestamp::default(), link: *link, data, wire_len: *wire_len });
@@ -69,7 +69,7 @@ proptest! {
 
     #[test]
     fn decodes_damaged_frames_without_panic(frames in prop::collection::vec(damaged_frame(), 1..8), cut in 0_u32..2) {
-        let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
+        let config = DecodeConfig::default().verify_checksums(true);
         let mut decoder = Decoder::new(config);
         for (link, data) in &frames {
             let wire_len = u32::try_from(data.len()).unwrap() + cut;

@@ -173,7 +173,7 @@ fn counts_other_protocols() {
 
 #[test]
 fn wrong_checksums_are_only_counted() {
-    let config = DecodeConfig { verify_checksums: true, ..DecodeConfig::default() };
+    let config = DecodeConfig::default().verify_checksums(true);
     let mut decoder = Decoder::new(config);
     let mut decode = |packet: &[u8]| {
         let mut segments = 0;

@@ -5,7 +5,7 @@ use huginn_net_core::{Frame, FrameProcess, LinkType, ProcessEnd, ProcessOrigin, 
 fn process(link: u16, data: &[u8]) -> Option<(String, ProcessEnd, ProcessOrigin)> {
     let wire_len = u32::try_from(data.len()).unwrap();
     let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType(link), data, wire_len };
-    let FrameProcess { name, end, origin } = FrameProcess::from_frame(&frame)?;
+    let FrameProcess { name, end, origin, .. } = FrameProcess::from_frame(&frame)?;
     Some((String::from_utf8(name.to_vec()).unwrap(), end, origin))
 }
 

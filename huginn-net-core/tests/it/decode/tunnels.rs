@@ -296,8 +296,8 @@ fn vlan_and_interface_in_flow_key_are_optional() {
     };
     let (default, no_vlan, interface) = (
         DecodeConfig::default(),
-        DecodeConfig { vlan_in_flow_key: false, ..DecodeConfig::default() },
-        DecodeConfig { interface_in_flow_key: true, ..DecodeConfig::default() },
+        DecodeConfig::default().vlan_in_flow_key(false),
+        DecodeConfig::default().interface_in_flow_key(true),
     );
     for inner in [Inner::V4, Inner::V6] {
         let key = |config, tag, interface| key(config, tag, interface, inner);

@@ -56,7 +56,7 @@ proptest! {
         max_flows in 1_usize..6,
     ) {
         let packets = packets.concat();
-        let limits = FlowLimits { max_flows, ..FlowLimits::default() };
+        let limits = FlowLimits::default().max_flows(max_flows);
         let want = analyze(builder(1, 500).flow_limits(limits), Overwriting::new(&packets));
         let several = analyze(builder(workers, 500).flow_limits(limits), Overwriting::new(&packets));
         prop_assert!(several == want);

@@ -122,7 +122,7 @@ static PACKETS: OnceLock<Vec<Packet>> = OnceLock::new();
 
 #[test]
 fn flow_limit_holds_for_all_queues_together() {
-    let limits = FlowLimits { max_flows: 8, ..FlowLimits::default() };
+    let limits = FlowLimits::default().max_flows(8);
     let parts = divided(&syns(64), 4);
     let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
     let mut analyzer = builder(1, 1).flow_limits(limits).build();

@@ -19,6 +19,7 @@ use crate::hello::{ClientHello, extension_type as kind};
 
 /// A form of JA4: the contents and order of its lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Ja4Form {
     /// `ja4`, `ja4_r`: sorted numbers; the extensions server_name and ALPN are counted but not listed.
     Sorted,

@@ -17,7 +17,7 @@ fn abandons_gap_beyond_buffer_limit() {
 #[test]
 fn incomplete_hellos_are_bounded() {
     let mut connection = Connection::midstream([0, 0]);
-    let limits = FlowLimits { max_buffered_bytes: 1 << 20, ..FlowLimits::default() };
+    let limits = FlowLimits::default().max_buffered_bytes(1 << 20);
     connection.analyzer = HuginnNetTls::builder().flow_limits(limits).build();
     for n in 0..5000_u16 {
         connection.client = ([10, 0, (n >> 8) as u8, n as u8], 40_000);

@@ -45,6 +45,7 @@ const MAX_BEACON_CONTACTS: u32 = 1000;
 
 /// Thresholds of findings. docs/findings.md has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FindingSettings {
     /// Ports of a host that make a scan (default 100).
     pub scan_ports: NonZeroU32,
@@ -54,6 +55,12 @@ pub struct FindingSettings {
     /// they are more regular.
     pub beacon_contacts: NonZeroU32,
 }
+
+huginn_net_core::setters!(FindingSettings {
+    scan_ports: NonZeroU32,
+    scan_hosts: NonZeroU32,
+    beacon_contacts: NonZeroU32,
+});
 
 impl Default for FindingSettings {
     fn default() -> Self {

@@ -105,7 +105,7 @@ impl ServerMarks {
 
     /// The marks.
     pub fn iter(self) -> impl Iterator<Item = ServerMark> {
-        ServerMark::ALL.into_iter().filter(move |mark| self.has(*mark))
+        ServerMark::ALL.iter().copied().filter(move |mark| self.has(*mark))
     }
 
     /// The marks of both sets.

@@ -34,6 +34,7 @@ pub struct FieldInfo {
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ValueType {
     /// Text.
     Text,
@@ -82,34 +83,36 @@ impl ValueType {
 /// Takes the values of a record in the order of its fields, those of an object in place of it.
 pub trait ValueVisitor {
     /// Takes text.
-    fn text(&mut self, text: &str);
+    fn text(&mut self, _text: &str) {}
 
-    /// Takes the [`Display`] text of a value.
-    fn display(&mut self, value: impl Display);
+    /// Takes the [`Display`] text of a value. The default passes it to [`text`](Self::text).
+    fn display(&mut self, value: impl Display) {
+        self.text(&value.to_string());
+    }
 
     /// Takes a truth value.
-    fn bool(&mut self, value: bool);
+    fn bool(&mut self, _value: bool) {}
 
     /// Takes a number.
-    fn integer(&mut self, value: u64);
+    fn integer(&mut self, _value: u64) {}
 
     /// Takes a number with a fraction.
-    fn float(&mut self, value: f64);
+    fn float(&mut self, _value: f64) {}
 
     /// Takes a time.
-    fn time(&mut self, time: Timestamp);
+    fn time(&mut self, _time: Timestamp) {}
 
     /// Takes the absence of a value. `columns`: the number of values that its type has, which is above one for objects.
-    fn absent(&mut self, columns: usize);
+    fn absent(&mut self, _columns: usize) {}
 
     /// Begins a list. `columns`: the number of values of each element.
-    fn begin_list(&mut self, columns: usize);
+    fn begin_list(&mut self, _columns: usize) {}
 
     /// Begins an element of a list.
-    fn begin_element(&mut self);
+    fn begin_element(&mut self) {}
 
     /// Ends a list.
-    fn end_list(&mut self);
+    fn end_list(&mut self) {}
 }
 
 /// A value of a field, or of a list in one.

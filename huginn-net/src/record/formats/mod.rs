@@ -35,6 +35,7 @@ use crate::Event;
 huginn_net_core::table_enum! {
     /// A format of another tool. Each event is one JSON object.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
     pub enum EventFormat {
         /// EVE of Suricata 8.
         Eve: "EVE";

@@ -5,6 +5,7 @@ use super::table::{Form, GID, Kinds, Place, ROWS};
 use crate::alert::AlertKind;
 
 /// The page `docs/formats.md`: the formats, and the table of fields.
+#[doc(hidden)]
 pub fn formats_page() -> String {
     let mut page = include_str!("introduction.md").to_owned();
     for (title, field) in [("Fields", true), ("Values that are not fields of ours", false)] {
@@ -21,7 +22,7 @@ pub fn formats_page() -> String {
             };
             let name = if field { format!("`{}`", row.field) } else { row.field.to_owned() };
             page.push_str(&format!("| {events} | {name} |"));
-            for (place, format) in row.places.iter().zip(EventFormat::ALL) {
+            for (place, format) in row.places.iter().zip(EventFormat::ALL.iter().copied()) {
                 let cell = match place {
                     Place::Own => format!("`{}.{}`", format.own_object(), row.field),
                     Place::Nowhere => String::new(),
@@ -39,7 +40,7 @@ pub fn formats_page() -> String {
     page.push_str(&format!(
         "{GID}, so that no rule of Suricata has the same pair.\n\n| number | kind |\n|--:|---|\n"
     ));
-    let mut kinds = AlertKind::ALL;
+    let mut kinds = AlertKind::ALL.to_vec();
     kinds.sort_by_key(|kind| kind.number());
     kinds.iter().for_each(|kind| page.push_str(&format!("| {} | `{}` |\n", kind.number(), kind.name())));
     page

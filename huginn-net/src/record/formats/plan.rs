@@ -65,7 +65,9 @@ fn path_of(path: &'static str, format: EventFormat, is_alert: bool) -> Cow<'stat
 impl FormatPlan {
     /// The plan of a format.
     pub(super) fn get(format: EventFormat) -> &'static Self {
-        static PLANS: LazyLock<[FormatPlan; 4]> = LazyLock::new(|| EventFormat::ALL.map(FormatPlan::new));
+        const FORMATS: [EventFormat; 4] =
+            [EventFormat::Eve, EventFormat::Zeek, EventFormat::Ecs, EventFormat::Ocsf];
+        static PLANS: LazyLock<[FormatPlan; 4]> = LazyLock::new(|| FORMATS.map(FormatPlan::new));
         let [eve, zeek, ecs, ocsf] = &*PLANS;
         match format {
             EventFormat::Eve => eve,
@@ -87,7 +89,7 @@ impl FormatPlan {
             Self { objects: vec![root], flow: Vec::new(), alert_flow: Vec::new(), kinds: Vec::new() };
         plan.kinds = [false, true]
             .into_iter()
-            .flat_map(|is_quic| EventKind::ALL.map(|kind| (kind.name(), is_quic)))
+            .flat_map(|is_quic| EventKind::ALL.iter().map(move |kind| (kind.name(), is_quic)))
             .map(|(name, is_quic)| plan.plan_kind(format, name, is_quic))
             .collect();
         for row in ROWS {

@@ -173,7 +173,9 @@ fn events_keep_kind_flow_and_fingerprints() {
         "curl-nginx.pcap",
         "made-qinq.pcap",
     ];
-    for (capture, format) in captures.iter().flat_map(|name| EventFormat::ALL.map(|format| (name, format))) {
+    for (capture, format) in
+        captures.iter().flat_map(|name| EventFormat::ALL.iter().map(move |&format| (name, format)))
+    {
         let mut texts = 0;
         for (json, formatted) in events(capture, format) {
             assert_eq!(own(format, &formatted, "event"), &json["event"], "{formatted}");
@@ -254,7 +256,7 @@ fn path<T>(plan: &FormatPlan, target: &Target<T>) -> String {
 /// An index of Elasticsearch refuses an event with a text where those of other kinds have an object.
 #[test]
 fn path_is_an_object_in_all_events_or_in_none() {
-    for format in EventFormat::ALL {
+    for &format in EventFormat::ALL {
         let (plan, mut paths) = (FormatPlan::get(format), Paths::default());
         for (number, is_quic) in (0..EVENT_NAMES.len()).flat_map(|number| [(number, false), (number, true)]) {
             paths.add_kind(plan, number, is_quic);
@@ -393,7 +395,7 @@ fn versions_of_eve_are_those_of_suricata() {
 #[test]
 fn other_events_than_alerts_are_facts() {
     let alerts = ["tool", "finding", "match"];
-    for format in EventFormat::ALL {
+    for &format in EventFormat::ALL {
         for (number, name) in EVENT_NAMES.iter().enumerate() {
             let kind = FormatPlan::get(format).kind(number, false).unwrap();
             let text: String = kind.constants.iter().map(|(_, json)| str::from_utf8(json).unwrap()).collect();

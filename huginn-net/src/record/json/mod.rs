@@ -12,7 +12,18 @@ use crate::Event;
 /// An event as one flat JSON object (RFC 8259): its [record](crate::record::EventRecord).
 ///
 /// Absent values are `null`, or left out where the record says so. [`Display`](fmt::Display) is the object, in one line.
+///
+/// ```
+/// use huginn_net::record::JsonEvent;
+/// use huginn_net::{CaptureReader, Event, HuginnNet};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+/// let mut print = |event: Event| println!("{}", JsonEvent::new(&event));
+/// HuginnNet::builder().build().analyze(CaptureReader::open(path)?, &mut print)?;
+/// # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct JsonEvent<'a> {
     /// The event.
     pub event: &'a Event,
@@ -20,7 +31,18 @@ pub struct JsonEvent<'a> {
     pub file: Option<&'a str>,
 }
 
-impl JsonEvent<'_> {
+impl<'a> JsonEvent<'a> {
+    /// Describes an event.
+    pub fn new(event: &'a Event) -> Self {
+        Self { event, file: None }
+    }
+
+    /// Names the capture file, if several are read.
+    #[must_use]
+    pub fn file(self, file: impl Into<Option<&'a str>>) -> Self {
+        Self { file: file.into(), ..self }
+    }
+
     /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let Self { event, file } = *self;

@@ -69,7 +69,7 @@ impl Found {
         ) {
             return None;
         }
-        let line: Value = serde_json::from_str(&JsonEvent { event, file: None }.to_string()).unwrap();
+        let line: Value = serde_json::from_str(&JsonEvent::new(event).to_string()).unwrap();
         let (kind, names) = EVENTS.iter().find(|(kind, _)| line["event"] == *kind)?;
         let flow = name(&event.flow);
         let end = usize::try_from(event.packet_number).unwrap();

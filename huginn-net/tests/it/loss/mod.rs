@@ -259,7 +259,7 @@ fn analyze(packets: &[Packet]) -> (Vec<Event>, Vec<BlindSpot>) {
 
 /// The flow and the values of a message; none for other events.
 fn key(event: &Event) -> Option<(FlowName, String)> {
-    let line: Value = serde_json::from_str(&JsonEvent { event, file: None }.to_string()).unwrap();
+    let line: Value = serde_json::from_str(&JsonEvent::new(event).to_string()).unwrap();
     let (kind, names) = MESSAGES.iter().find(|(kind, _)| line["event"] == *kind)?;
     let values: Vec<&Value> = names.iter().map(|name| &line[*name]).collect();
     Some((name(&event.flow), format!("{kind} {}", serde_json::to_string(&values).unwrap())))

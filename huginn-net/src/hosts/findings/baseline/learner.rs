@@ -196,7 +196,7 @@ impl Learner {
 
     /// Leaves a quarter of the values from connections without an answer.
     fn trim_unanswered(&mut self) {
-        for kind in BaselineType::ALL {
+        for kind in BaselineType::ALL.iter().copied() {
             while self
                 .unanswered
                 .get(kind as usize)

@@ -159,7 +159,7 @@ impl Baseline {
     /// The values, sorted by type and text.
     fn values(&self) -> impl Iterator<Item = (BaselineType, &Arc<str>)> {
         let of_type = |(kind, values)| <&BTreeSet<_>>::into_iter(values).map(move |value| (kind, value));
-        BaselineType::ALL.into_iter().zip(&self.values).flat_map(of_type)
+        BaselineType::ALL.iter().copied().zip(&self.values).flat_map(of_type)
     }
 
     /// Writes the file: sorted by type and value, so that equal baselines are equal files.

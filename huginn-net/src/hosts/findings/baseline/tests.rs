@@ -285,7 +285,7 @@ fn of_captures(learned: &str, analyzed: &str) -> (Baseline, Vec<String>) {
 #[test]
 fn resumed_sessions_have_nothing_new() {
     let (baseline, _) = of_captures("tls-certificates", "tls-certificates");
-    assert!(BaselineType::ALL.into_iter().all(|kind| kind.alert().is_some() || {
+    assert!(BaselineType::ALL.iter().copied().all(|kind| kind.alert().is_some() || {
         kind == BaselineType::UserAgent || baseline.values().any(|(found, _)| found == kind)
     }));
     for capture in ["tls-sessions", "tls-resumption", "tls-certificates", "http-decrypted-tls13"] {

@@ -99,7 +99,16 @@ pub(super) fn log_of(number: usize) -> Option<ZeekLog> {
 
 impl LogColumns {
     pub(super) fn get(log: ZeekLog) -> &'static Self {
-        static COLUMNS: LazyLock<[LogColumns; 7]> = LazyLock::new(|| ZeekLog::ALL.map(LogColumns::new));
+        const LOGS: [ZeekLog; 7] = [
+            ZeekLog::Conn,
+            ZeekLog::Ssl,
+            ZeekLog::Http,
+            ZeekLog::Ssh,
+            ZeekLog::Software,
+            ZeekLog::Notice,
+            ZeekLog::Huginn,
+        ];
+        static COLUMNS: LazyLock<[LogColumns; 7]> = LazyLock::new(|| LOGS.map(LogColumns::new));
         let [conn, ssl, http, ssh, software, notice, huginn] = &*COLUMNS;
         match log {
             ZeekLog::Conn => conn,

@@ -46,6 +46,7 @@ const MAX_OPEN_ZEEK_BYTES: usize = 64 << 20;
 huginn_net_core::named! {
     /// A log of Zeek, or ours.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
     pub enum ZeekLog {
         /// Connections.
         Conn = "conn",
