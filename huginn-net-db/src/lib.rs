@@ -103,6 +103,7 @@ pub use http::{HeaderPattern, HttpMatch, HttpParams, HttpPattern, SoftwareClaim,
 pub use label::{Label, System, UserAgentSystem};
 #[cfg(feature = "signatures")]
 pub use lint::{Lint, Remark, SignatureContradiction};
+#[doc(hidden)]
 pub use stack::{SHARED_STACKS, same_stack};
 #[cfg(feature = "signatures")]
 pub use tcp::{

@@ -46,4 +46,6 @@ mod tls;
 pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
 pub use secrets::{KeyLogReader, KeyLogSummary, SecretLabel, Secrets, SessionConnection};
-pub use tls::{PlaintextReader, SessionReader, Stop, TlsDecryptor, decompress_certificate};
+#[doc(hidden)]
+pub use tls::decompress_certificate;
+pub use tls::{PlaintextReader, SessionReader, Stop, TlsDecryptor};

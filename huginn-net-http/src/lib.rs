@@ -59,7 +59,9 @@ pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use huginn_net_wire::{Parsed, Progress};
-pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role, without_port};
+#[doc(hidden)]
+pub use message::without_port;
+pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role};
 #[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
 #[cfg(feature = "packets")]

@@ -70,9 +70,10 @@ pub use limits::{
 pub use name_list::NameList;
 pub use negotiation::{IMPLICIT_MAC, KexGuess, Negotiation};
 #[cfg(feature = "packets")]
-pub use observer::{
-    HuginnNetSsh, SshCounters, SshEvent, SshFlow, SshObserver, SshParserCounters, SshPeerCounters,
-};
+#[doc(hidden)]
+pub use observer::SshFlow;
+#[cfg(feature = "packets")]
+pub use observer::{HuginnNetSsh, SshCounters, SshEvent, SshObserver, SshParserCounters, SshPeerCounters};
 pub use packet::{BinaryPacket, message};
 #[cfg(feature = "packets")]
 pub use parser::{SshParser, SshStreamEvent};

@@ -65,7 +65,10 @@ pub use layout::{LayoutError, OptionLayout};
 pub use limits::MAX_DISTANCE;
 pub use mtu::Mtu;
 #[cfg(feature = "packets")]
-pub use observer::{HuginnNetTcp, TcpEvent, TcpFlow, TcpObserver};
+#[doc(hidden)]
+pub use observer::TcpFlow;
+#[cfg(feature = "packets")]
+pub use observer::{HuginnNetTcp, TcpEvent, TcpObserver};
 #[cfg(feature = "packets")]
 pub use packet::TcpError;
 pub use quirks::{Quirks, UnknownQuirk};

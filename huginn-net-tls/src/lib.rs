@@ -87,6 +87,7 @@ pub use certificate::{
 pub use counters::{DatagramCounters, HandshakeCounters, HelloCounters, SearchCounters, TlsCounters};
 pub use datagram::quic;
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use datagram::{TlsUdpFlow, TlsUdpObserver};
 pub use error::{TlsError, TlsField};
 #[cfg(feature = "packets")]
@@ -108,7 +109,10 @@ pub use hello::{
 pub use huginn_net_wire::{Parsed, Progress};
 pub use limits::MAX_LISTED_PARAMETERS;
 #[cfg(feature = "packets")]
-pub use observer::{HuginnNetTls, TlsFlow, TlsObserver};
+#[doc(hidden)]
+pub use observer::TlsFlow;
+#[cfg(feature = "packets")]
+pub use observer::{HuginnNetTls, TlsObserver};
 #[cfg(feature = "packets")]
 pub use parser::TlsParser;
 pub use record::HelloReader;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 /// Whether an address is one of the Internet: neither private nor local. Those reserved for documentation count as well: they
 /// replace addresses of the Internet in captures that are published.
+#[doc(hidden)]
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {

@@ -78,6 +78,7 @@ impl JoinedHosts {
 }
 
 /// Whether an address is one of a private network, a link or a machine: another network may use it, too. RFC 6890, section 2.2.
+#[doc(hidden)]
 pub fn is_local(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {

@@ -18,6 +18,7 @@ const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '
 /// assert_eq!(csv_text("=1+1"), "'=1+1");
 /// assert_eq!(csv_text("a\tb"), r"a\x09b");
 /// ```
+#[doc(hidden)]
 pub fn csv_text(text: &str) -> Cow<'_, str> {
     let mark = if text.starts_with(FORMULA_STARTS) { "'" } else { "" };
     if mark.is_empty() && text.chars().all(is_printable) {
