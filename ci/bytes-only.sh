@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the builds without the packet engine: each passes Clippy and its tests, and depends on few crates.
+# Checks the builds without the packet engine: each passes Clippy and its tests, depends on few crates, and builds for WebAssembly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,6 +23,7 @@ main() {
     lean huginn-net-tcp
     check huginn-net-db tls
     lean huginn-net-db tls
+    wasm
 }
 
 # check CRATE [FEATURES]
@@ -41,6 +42,20 @@ lean() {
         echo "$tree"
         return 1
     fi
+}
+
+# wasm: builds for a target without files, sockets and threads.
+wasm() {
+    local target=wasm32-unknown-unknown build
+    if ! timeout 300 rustup target add "$target"; then
+        echo "not checked: rustup cannot fetch $target here"
+        return
+    fi
+    for build in wire tls tls:certificates tls:quic http ssh tcp db:tls; do
+        echo "$target: huginn-net-$build"
+        cargo check -q --locked --target "$target" -p "huginn-net-${build%%:*}" --no-default-features \
+            --features "$(cut -s -d: -f2 <<<"$build")"
+    done
 }
 
 main "$@"

@@ -17,7 +17,7 @@ python     | build   | python huginn-net-arrow huginn-net/src ci/wheel.sh
 debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
 c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
 surface    | build   | huginn-net huginn-net-arrow huginn-net-bpf huginn-net-capture huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-ffi huginn-net-http huginn-net-live huginn-net-proxy huginn-net-ssh huginn-net-tcp huginn-net-tls ci/surface ci/surface.py
-bytes-only | build   | huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
+bytes-only | build   | huginn-net-wire huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
 parsers    | build   | huginn-net-http huginn-net-ssh huginn-net-tls
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
 live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
