@@ -122,7 +122,8 @@ def read_pcap(
     ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection, ``findings`` one for each
     scan, beacon, contradiction and imitation (docs/findings.md), and ``fingerprints``, a watch list or several
     (docs/watch-lists.md), one for each hit: the event ``match``, which ``events`` does not leave out. ``events`` selects
-    events by their names, and ``columns`` columns of the table; without them all are built. ``dictionaries`` stores each
+    events by their names, and ``columns`` columns of the table, by the names of columns or of fields in JSON (``sni`` is the
+    column ``tls_sni``, ``software`` all columns of its fields); without them all are built. ``dictionaries`` stores each
     text once in a batch: Polars and pandas make categories of them. With ``on_error="skip"`` captures that cannot be read
     are skipped, and `Capture.errors` lists them; rows before the damage of a capture stay. Otherwise these rows come
     first, and then the error: `CaptureError`, from Polars or DuckDB themselves one of theirs.
@@ -256,16 +257,16 @@ def live(
 
 def _check(protocols: Any, events: Any, columns: Any) -> None:
     """Raises ValueError for names that do not exist."""
-    for what, given, known in (
-        ("protocols", protocols, PROTOCOLS),
-        ("events", events, _native.event_names()),
-        ("columns", columns, schema()),
-    ):
+    for what, given in (("protocols", protocols), ("events", events), ("columns", columns)):
         if isinstance(given, str):
             raise ValueError(f"{what} is a list of names, not one text")
+    for what, given, known in (("protocols", protocols, PROTOCOLS), ("events", events, _native.event_names())):
         for name in given:
             if name not in known:
-                raise ValueError(f"{what} has no {name!r}{_nearest(name, list(known))}")
+                raise ValueError(f"{what} has no {name!r}{_nearest(name, known)}")
+    unknown = _native.unknown_column(list(columns))
+    if unknown is not None:
+        raise ValueError(f"columns has no {unknown!r}{_nearest(unknown, list(schema()))}")
 
 
 def _alerts(findings: bool, fingerprints: Any, connections: bool, events: Any) -> tuple[list[str], list[Any]]:

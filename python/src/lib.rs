@@ -13,6 +13,7 @@ mod live;
 mod names;
 mod stream;
 
+use huginn_net_arrow::EventBatchBuilder;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -39,7 +40,8 @@ mod _native {
     use crate::stream::Table;
     #[pymodule_export]
     use crate::{
-        error_schema, event_names, host_record_order, host_record_schema, is_capture, is_capture_name, schema,
+        error_schema, event_names, host_record_order, host_record_schema, is_capture, is_capture_name,
+        schema, unknown_column,
     };
 }
 
@@ -48,6 +50,13 @@ mod _native {
 fn schema() -> Vec<(&'static str, String, &'static str)> {
     let columns = huginn_net_arrow::columns().iter();
     columns.map(|column| (&*column.name, column.data_type.to_string(), &*column.meaning)).collect()
+}
+
+/// The first of these names that no column has, and no field in JSON.
+#[pyfunction]
+fn unknown_column(names: Vec<String>) -> Option<String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    EventBatchBuilder::new().columns(&names).err().map(|error| error.name)
 }
 
 /// Whether a file begins as a capture does.

@@ -541,6 +541,20 @@ def test_only_chosen_columns_and_events_are_built():
     assert None not in table.column("ja4").to_pylist()
 
 
+def test_columns_have_the_names_of_fields_in_json_too():
+    def names(*columns):
+        return hn.read_pcap(CURL, columns=columns).to_arrow().column_names
+
+    assert names("sni", "ts") == ["ts", "tls_sni"]
+    assert names("software") == [name for name in hn.schema() if name.startswith("software_")]
+    # Each field of each event selects the columns with its values.
+    event = next(event for event in hn.read_pcap(CURL) if event["event"] == "tls_client")
+    for field in event.keys() - {"v"}:
+        assert names(field), field
+    with pytest.raises(ValueError, match="columns has no 'sno'"):
+        names("ts", "sno")
+
+
 def test_texts_may_be_in_dictionaries():
     plain = hn.read_pcap(CURL).to_arrow()
     table = hn.read_pcap(CURL, dictionaries=True).to_arrow()
