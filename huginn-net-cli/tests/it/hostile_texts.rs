@@ -95,6 +95,22 @@ fn output_for_people_and_spreadsheets_is_printable() {
     );
 }
 
+/// p0f's signatures have values of headers, in which p0f keeps DEL.
+#[test]
+fn signatures_are_printable_in_views() {
+    let request = b"GET / HTTP/1.1\r\nHost: a\r\nAccept-Language: \x7fdel\r\n\r\n".to_vec();
+    let path = capture("signatures.pcap", &[request]);
+    for args in [
+        &["pcap", "--format", "human", "-v"][..],
+        &["fingerprints", "--top", "9"],
+        &["fingerprints", "--rare", "9"],
+    ] {
+        let output = run(args, &path);
+        check(&output.stdout, &args.join(" "));
+        assert!(String::from_utf8_lossy(&output.stdout).contains(r"Accept-Language=[\x7fdel]"), "{args:?}");
+    }
+}
+
 #[test]
 fn no_cell_is_a_formula() {
     for start in ["=cmd|", "+1+", "-1+", "@SUM"] {

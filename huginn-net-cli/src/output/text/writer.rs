@@ -141,8 +141,9 @@ impl TextWriter {
         if let Some(day) = day {
             self.out.write_all(day.as_bytes())?;
         }
+        let is_json = matches!(self.format, TextFormat::Json | TextFormat::Other(_));
         match str::from_utf8(text) {
-            Ok(text) if self.on_terminal && self.format == TextFormat::Json => {
+            Ok(text) if self.on_terminal && is_json => {
                 self.out.write_all(shown_json(text).as_bytes())?;
             }
             _ => self.out.write_all(text)?,
