@@ -20,7 +20,7 @@
 //! use huginn_net::HuginnNet;
 //! use huginn_net_live::{LiveOptions, LiveSource};
 //!
-//! let mut source = LiveSource::open(&["eth0"], &LiveOptions::default())?;
+//! let mut source = LiveSource::open(&["eth0"], &LiveOptions::default().promiscuous(false))?;
 //! source.on_notice(|notice| eprintln!("{notice}"));
 //! let (stopper, stats) = (source.stopper(), source.stats());
 //! std::thread::spawn(move || {

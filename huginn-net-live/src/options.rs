@@ -38,6 +38,17 @@ pub struct LiveOptions {
     pub expression: Option<String>,
 }
 
+huginn_net_core::setters!(LiveOptions {
+    backend: Backend,
+    promiscuous: bool,
+    snaplen: u32,
+    buffer_bytes: usize,
+    buffer_timeout: Duration,
+    cpus: Vec<usize>,
+    wait: bool,
+    expression: impl Into<Option<String>>,
+});
+
 impl Default for LiveOptions {
     fn default() -> Self {
         Self {
