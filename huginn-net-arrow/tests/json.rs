@@ -18,7 +18,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecond
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use huginn_net::hosts::{Baseline, FindingSettings};
-use huginn_net::record::JsonEvent;
+use huginn_net::record::{EventNames, JsonEvent};
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::{ColumnInfo, EventBatchBuilder, columns};
@@ -206,12 +206,15 @@ fn rows_equal_json() {
             .findings(Some(findings))
             .baseline(Some(baseline.clone()))
             .watch_lists(lists.clone());
-        let mut builder = EventBatchBuilder::new();
+        let mut builder = EventBatchBuilder::new().connection_ids(true);
         let mut lines: Vec<Value> = Vec::new();
         let file = Some("a \"name\"");
+        let names = EventNames { file, interface: None, connection_id: true };
         // The events before the damage of damaged captures count, too.
         let _ = HuginnNet::builder_with(observers).build().analyze(reader, &mut |event: Event| {
-            lines.push(serde_json::from_str(&JsonEvent::new(&event).file(file).to_string()).unwrap());
+            let mut line = Vec::new();
+            JsonEvent::write_with(&event, names, &mut line);
+            lines.push(serde_json::from_slice(&line).unwrap());
             builder.append(&event, file);
         });
         let batch = builder.finish().unwrap();

@@ -546,13 +546,14 @@ fn mirrored_capture_has_the_events_of_the_file() {
 
 #[test]
 fn workers_divide_mirrored_capture_by_its_hosts() {
-    // The signatures of each connection, and the worker of each client: numbers of packets are odd in one, and even in the other.
+    // The signatures of each connection, and the worker of each pair of hosts: numbers of packets are odd in one, and even in the other.
     let signatures = |lines: &str| {
         let events = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let (mut found, mut workers) = (Vec::new(), BTreeMap::<String, BTreeSet<u64>>::new());
         for event in events.filter(|event| event["event"].as_str().unwrap().starts_with("tcp_syn")) {
             let worker = event["packet"].as_u64().unwrap() % 2;
-            workers.entry(event["client"]["ip"].to_string()).or_default().insert(worker);
+            let hosts = format!("{} {}", event["client"]["ip"], event["server"]["ip"]);
+            workers.entry(hosts).or_default().insert(worker);
             let fields = ["event", "client", "server", "sig"].map(|name| event[name].to_string());
             found.push(fields);
         }
