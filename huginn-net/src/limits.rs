@@ -34,8 +34,9 @@ pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 /// Maximum length of a label in a list, in bytes: a match has it, and an event the labels of its values.
 pub(crate) const MAX_LIST_LABEL_BYTES: usize = 4096;
 
-/// Maximum number of entries of a list: some 700 MB of memory. The largest public lists have a few million.
-pub(crate) const MAX_LIST_ENTRIES: usize = 8 << 20;
+/// Maximum number of entries of all lists: a sensor that reads them again has the old and the new ones, and a limit of 2 GB. The largest
+/// public lists have a few million.
+pub(crate) const MAX_LIST_ENTRIES: usize = 4 << 20;
 
 /// Maximum number of User-Agents with `*` in a list: each is compared with each User-Agent, in about a microsecond.
 pub(crate) const MAX_LIST_PATTERNS: usize = 1000;

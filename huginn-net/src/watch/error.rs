@@ -100,8 +100,8 @@ pub enum WatchListFault {
         /// Its size.
         mebibytes: usize,
     },
-    /// Too many entries.
-    #[error("more than {MAX_LIST_ENTRIES} entries")]
+    /// Too many entries of all lists together.
+    #[error("more than {MAX_LIST_ENTRIES} entries in all lists")]
     ManyEntries,
     /// Too many patterns.
     #[error("more than {MAX_LIST_PATTERNS} User-Agents with '*': each costs time for each request")]

@@ -119,10 +119,13 @@ impl Index {
         self.has.suffix_labels |= suffix_labels;
         self.entries.reserve(rows.len());
         self.by_key.reserve(rows.len());
-        let labels: Vec<u32> = labels.texts.iter().map(|label| self.labels.number(label)).collect();
+        let numbers = self.labels.append(labels);
         for Row { value, label, line, watch } in rows {
             let number = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-            let label = labels.get(label as usize).copied().unwrap_or_default();
+            let label = match &numbers {
+                Some(numbers) => numbers.get(label as usize).copied().unwrap_or_default(),
+                None => label,
+            };
             self.entries.push(Entry { label, line, next: None, list, watch });
             match value {
                 Value::Key(key) => {
@@ -151,7 +154,7 @@ impl Index {
     }
 
     pub(super) fn label(&self, entry: &Entry) -> Arc<str> {
-        self.labels.texts.get(entry.label as usize).map_or_else(|| "".into(), Arc::clone)
+        self.labels.text(entry.label).into()
     }
 
     /// The entry as a label of an event.

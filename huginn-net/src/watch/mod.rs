@@ -42,6 +42,7 @@ pub(crate) use self::watcher::{FlowMatches, Matches, Watcher};
 use self::index::{Entry, Index};
 use self::rows::Rows;
 use self::search::Search;
+use crate::limits::MAX_LIST_ENTRIES;
 use crate::observation::ListEntry;
 
 /// Entries of lists, found by their value.
@@ -98,7 +99,7 @@ impl WatchLists {
     /// # Errors
     /// The first invalid line. No entry of the text is added then.
     pub fn add(&mut self, name: &str, text: &[u8]) -> Result<(), WatchListError> {
-        let rows = Rows::read(text)?;
+        let rows = Rows::read(text, MAX_LIST_ENTRIES.saturating_sub(self.len()))?;
         let number = u16::try_from(self.lists.len()).unwrap_or(u16::MAX);
         self.lists.push(WatchListSummary {
             name: name.into(),

@@ -1,18 +1,19 @@
 //! Reads lists: lines, CSV and JSON Lines.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::str;
-use std::sync::Arc;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use huginn_net_core::quoted;
 use serde_json::{Map, Value as Json};
 
 use super::error::{WatchListError, WatchListFault};
 use super::value::{Declared, Key, Kind, Value, recognised, refanged};
 use super::{documents, stix};
-use crate::limits::{MAX_LIST_ENTRIES, MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
+use crate::limits::{MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
 
 /// Maximum size of a JSON document, in bytes: parsed, it takes ten times as much memory.
 const MAX_LIST_DOCUMENT_BYTES: usize = 64 << 20;
@@ -81,6 +82,8 @@ const BLOCKED: [&str; 4] = ["0.0.0.0", "127.0.0.1", "::", "::1"];
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
+    /// Maximum number of rows.
+    room: usize,
     pub(super) labels: Labels,
     /// Numbers of labels of the names with others below them.
     pub(super) suffix_labels: u128,
@@ -111,24 +114,53 @@ pub(super) enum Stated<'a> {
 }
 
 /// Texts of labels by their numbers: lists often have few different ones.
+///
+/// A million of different ones take 20 MB more than their texts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels {
-    pub(super) texts: Vec<Arc<str>>,
-    by_text: HashMap<Arc<str>, u32, RandomState>,
+    /// All texts, one after the other.
+    text: String,
+    /// The end of each text.
+    ends: Vec<usize>,
+    by_text: HashTable<u32>,
+    hasher: RandomState,
 }
 
 impl Labels {
     /// The number of a label.
     pub(super) fn number(&mut self, label: &str) -> u32 {
-        if let Some(known) = self.by_text.get(label) {
+        let Self { text, ends, by_text, hasher } = self;
+        let hash = hasher.hash_one(label);
+        if let Some(known) = by_text.find(hash, |number| text_of_label(text, ends, *number) == label) {
             return *known;
         }
-        let (label, number): (Arc<str>, _) =
-            (label.into(), u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
-        self.texts.push(Arc::clone(&label));
-        self.by_text.insert(label, number);
+        let number = u32::try_from(ends.len()).unwrap_or(u32::MAX);
+        text.push_str(label);
+        ends.push(text.len());
+        by_text.insert_unique(hash, number, |number| hasher.hash_one(text_of_label(text, ends, *number)));
         number
     }
+
+    /// The label with a number; empty if there is none.
+    pub(super) fn text(&self, number: u32) -> &str {
+        text_of_label(&self.text, &self.ends, number)
+    }
+
+    /// Adds labels, and returns their new numbers in the order of the old ones; `None` if these stay.
+    pub(super) fn append(&mut self, labels: Self) -> Option<Vec<u32>> {
+        if self.ends.is_empty() {
+            *self = labels;
+            return None;
+        }
+        let count = u32::try_from(labels.ends.len()).unwrap_or(u32::MAX);
+        Some((0..count).map(|number| self.number(labels.text(number))).collect())
+    }
+}
+
+fn text_of_label<'a>(text: &'a str, ends: &[usize], number: u32) -> &'a str {
+    let number = number as usize;
+    let start = number.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or_default();
+    ends.get(number).and_then(|end| text.get(start..*end)).unwrap_or_default()
 }
 
 impl Rows {
@@ -136,8 +168,8 @@ impl Rows {
         self.rows.len() as u64
     }
 
-    /// Reads a list in any format.
-    pub(super) fn read(text: &[u8]) -> Result<Self, WatchListError> {
+    /// Reads a list in any format, of at most `room` rows.
+    pub(super) fn read(text: &[u8], room: usize) -> Result<Self, WatchListError> {
         if let Some((_, tool)) = COMPRESSED.iter().find(|(start, _)| text.starts_with(start)) {
             return Err(WatchListFault::Compressed { tool }.at(1));
         }
@@ -146,7 +178,7 @@ impl Rows {
             WatchListFault::NotUtf8.at(line_breaks(valid).saturating_add(1))
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut rows = Self::default();
+        let mut rows = Self { room, ..Self::default() };
         match content(text).next() {
             Some((_, line)) if line.starts_with('{') && is_row(line) => rows.read_json_lines(text)?,
             Some((_, line)) if line.starts_with(['{', '[']) => rows.read_document(text)?,
@@ -418,7 +450,7 @@ impl Rows {
             Value::Pattern(_) => self.patterns = self.patterns.saturating_add(1),
             Value::Key(_) => {}
         }
-        if self.rows.len() >= MAX_LIST_ENTRIES {
+        if self.rows.len() >= self.room {
             return Err(WatchListFault::ManyEntries);
         }
         let label = self.labels.number(label);
@@ -648,4 +680,34 @@ fn has_open_quote(text: &str, start: u64) -> bool {
 
 fn split_at(text: &str, byte: u64) -> (&str, &str) {
     usize::try_from(byte).ok().and_then(|byte| text.split_at_checked(byte)).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_beyond_the_room_are_an_error() {
+        let list = b"a.example\nb.example\n";
+        assert_eq!(Rows::read(list, 2).map(|rows| rows.len()), Ok(2));
+        let error = Rows::read(list, 1).map(|rows| rows.len()).unwrap_err();
+        assert_eq!(error, WatchListFault::ManyEntries.at(2));
+    }
+
+    #[test]
+    fn equal_labels_are_stored_once() {
+        let labels = |texts: &[&str]| {
+            let mut labels = Labels::default();
+            let numbers: Vec<u32> = texts.iter().map(|text| labels.number(text)).collect();
+            (labels, numbers)
+        };
+        let (mut first, numbers) = labels(&["a", "", "bc", "a", ""]);
+        assert_eq!(numbers, [0, 1, 2, 0, 1]);
+        let (second, numbers) = labels(&["d", "bc"]);
+        assert_eq!(numbers, [0, 1]);
+        assert_eq!(first.append(second), Some(vec![3, 2]));
+        assert_eq!([0, 1, 2, 3, 4].map(|number| first.text(number).to_owned()), ["a", "", "bc", "d", ""]);
+        assert_eq!((first.text.len(), first.ends.len()), (4, 4));
+        assert_eq!(Labels::default().append(first), None);
+    }
 }
