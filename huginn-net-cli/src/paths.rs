@@ -31,9 +31,10 @@ pub(crate) fn parent_directory(path: &Path) -> PathBuf {
 }
 
 /// Resolves symbolic links of an existing or future file, so that a rename affects the file and not a link to it.
-/// Devices and pipes keep their path.
+/// Devices and pipes keep their path, and so do links in a folder that every user may write to: [`open_output`] refuses them.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     match fs::metadata(path) {
+        _ if is_shared(&parent_directory(path)) => path.to_owned(),
         Ok(found) if found.is_file() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
         Ok(_) => path.to_owned(),
         Err(_) => {

@@ -80,7 +80,7 @@ impl BeyondBaseline {
 
 impl fmt::Display for BeyondBaseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the baseline is full: not written were")?;
+        f.write_str("the baseline is full; values not written:")?;
         for (place, (kind, count)) in self.0.iter().enumerate() {
             let separator = if place == 0 { "" } else { "," };
             write!(f, "{separator} {count} of the type '{}'", kind.name())?;

@@ -255,7 +255,7 @@ fn full_baseline_says_what_it_left_out() {
     fs::write(&path, format!("{HEADER}\n{many}")).unwrap();
     let output = run(&["--events", "finding", "--baseline", &path, &capture("ssh-openssh.pcap")]);
     let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(printed.contains("the baseline is full: not written were "), "{printed}");
+    assert!(printed.contains("the baseline is full; values not written: "), "{printed}");
     assert!(printed.contains(" of the type 'hassh'\n"), "{printed}");
     // It is new nevertheless.
     assert!(output.status.success() && String::from_utf8(output.stdout).unwrap().contains("HASSH "));

@@ -129,7 +129,7 @@ impl Drop for StopOnDrop<'_> {
 /// Reads one source and analyses its frames.
 struct QueueWorker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     ingest: &'a mut Ingest,
-    /// The number of sources: that of each packet is the one before it in its source, plus this.
+    /// Step between the packet numbers of one source: the number of sources.
     step: u64,
     path: QueuePath<'a, P, R>,
     /// Set when the analysis shall end.

@@ -15,7 +15,7 @@ use crate::{Addresses, Route, Segment, Side, Timestamp, TransportHeader, TunnelP
 pub struct Event<K> {
     /// Capture time of the packet that caused the event.
     pub ts: Timestamp,
-    /// Number of that packet in its source, as Wireshark counts: from 1 in each source, and records of a capture file that are not
+    /// Number of that packet in its source, as Wireshark counts: from 1, and records of a capture file that are not
     /// packets count, too. Packets that a filter expression removes do not count. 0 without a packet.
     ///
     /// It is unique within an analysis. Sources that are [analysed at once](crate::Analyzer::analyze_queues) take turns: packet `n` (from 1) of
@@ -109,8 +109,9 @@ impl<K> Event<K> {
 
     /// Creates an event about the flow and the packet of this one.
     pub fn derive<T>(&self, subject: Side, kind: T) -> Event<T> {
-        let Self { ts, packet_number, first_packet, ref flow, .. } = *self;
-        Event::new(ts, packet_number, flow.clone(), subject, kind).with_first_packet(first_packet)
+        let Self { ts, packet_number, first_packet, ref flow, is_answered, .. } = *self;
+        let event = Event::new(ts, packet_number, flow.clone(), subject, kind);
+        Event { first_packet, is_answered, ..event }
     }
 
     /// Identifies the connection of the event, or its flow over UDP: events of one connection have the same identifier, for any number of
@@ -153,7 +154,7 @@ impl<R, U> Event<Route<R, U>> {
 /// Identifies a connection, or a flow over UDP, within an analysis: its first packet, and a hash of its addresses, ports and tunnel.
 ///
 /// Connections on the same addresses and ports, one after the other, have different identifiers. The hash tells those apart that begin in
-/// one packet, as an aggregate of 802.11 may have several; it is not secret, so that who sends such a packet can make two of them alike.
+/// one packet, as an aggregate of 802.11 may have several; it is not secret, so that a sender of such packets can make two identifiers equal.
 /// Another analysis has the same identifiers for other connections: of several files, keep the file beside it.
 ///
 /// [`Display`](fmt::Display) writes the number of the packet and 16 hexadecimal digits: `17-8c2f01aa5d3e9b04`. The hash may be another one

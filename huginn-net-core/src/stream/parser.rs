@@ -72,8 +72,8 @@ use crate::{Segment, Side, Tally};
 /// let frame = Frame { ts: Timestamp::new(0, 0, 6), link: LinkType::RAW, data: &packet, wire_len: 61 };
 /// let mut events: Vec<Event<String>> = Vec::new();
 /// let mut analyzer = HuginnNetSsh::builder().build();
-/// let _ = analyzer.push(&frame, &mut events);
-/// analyzer.finish(&mut events);
+/// let _ = analyzer.push(&frame, |event| events.push(event));
+/// analyzer.finish(|event| events.push(event));
 /// assert_eq!(events[0].kind, "SSH-2.0-example");
 /// ```
 pub trait StreamParser: Sized + Send {

@@ -56,7 +56,8 @@ pub enum PrefixParse<E> {
 /// Reports a [`StreamPrefix`] of each TCP connection that begins with one, as a protocol.
 pub type PrefixObserver<E> = StreamObserver<PrefixParser<E>>;
 
-/// The parser of a [`StreamPrefix`]. A gap before the end of the prefix ends it without an event.
+/// The parser of a [`StreamPrefix`]. A gap before the end of the prefix ends it without an event. A connection whose start was not
+/// captured, or whose contents compete, is read from the first bytes that are known.
 #[derive(Debug)]
 pub struct PrefixParser<E> {
     /// The bytes before the event is complete.

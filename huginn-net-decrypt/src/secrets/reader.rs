@@ -54,10 +54,7 @@ impl KeyLogReader {
             let lines = match text.iter().rposition(|byte| *byte == b'\n') {
                 Some(last) => last.saturating_add(1),
                 None if *len == buffer.len() => {
-                    return Err(io::Error::new(
-                        ErrorKind::InvalidData,
-                        "a line of 64 KiB: this is no key log",
-                    ));
+                    return Err(io::Error::new(ErrorKind::InvalidData, "a line of 64 KiB: not a key log"));
                 }
                 None => continue,
             };

@@ -221,3 +221,22 @@ fn bodies_are_not_compared() {
     assert_eq!(push(&mut parser, Side::Server, b"0123456789"), 10);
     assert_eq!(push(&mut parser, Side::Server, b"HTTP/1.1 200 OK"), 0);
 }
+
+/// A FIN takes the segment after a body off the fast path.
+#[test]
+fn another_head_after_a_body_is_a_conflict() {
+    let (ack, fin) = (TcpFlags::ACK, TcpFlags::ACK | TcpFlags::FIN);
+    let requests = b"GET / HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+    let first = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let acknowledged = 100 + u32::try_from(requests.len()).unwrap();
+    let second = 100 + u32::try_from(first.len()).unwrap();
+    for flags in [ack, fin] {
+        let segments = [
+            (Side::Client, ack, 100, 100, &requests[..]),
+            (Side::Server, ack, 100, acknowledged, first),
+            (Side::Server, flags, second, acknowledged, b"HTTP/1.1 201 A\r\nServer: x\r\n\r\n"),
+            (Side::Server, flags, second, acknowledged, b"HTTP/1.1 202 B\r\nServer: y\r\n\r\n"),
+        ];
+        assert_eq!(observe::<true>(&segments).2.conflicts, 1, "{flags:?}");
+    }
+}

@@ -197,6 +197,9 @@ impl Rates {
     /// Counts an event. Returns whether it is within the limits.
     #[inline]
     pub(crate) fn admits(&mut self, ticket: &Ticket) -> bool {
+        if ticket.is_end {
+            return true;
+        }
         if ticket.second != self.second {
             self.second = ticket.second;
             self.answered.clear();
@@ -213,7 +216,6 @@ impl Rates {
         };
         match counts.add(ticket) {
             Ok(()) => true,
-            Err(_) if ticket.is_end => true,
             Err(excess) => {
                 self.suppress(&excess, ticket);
                 false

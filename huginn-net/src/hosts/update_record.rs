@@ -25,6 +25,7 @@ pub struct HostUpdateRecord {
     ts: Timestamp,
     packet_number: u64,
     first_packet: u64,
+    is_answered: bool,
     client: SocketAddr,
     server: SocketAddr,
     transport: TransportKind,
@@ -37,11 +38,12 @@ pub struct HostUpdateRecord {
 impl HostUpdateRecord {
     /// Creates the record of an update. `None` for updates that only [`Scope::P0f`](crate::Scope::P0f) has.
     pub fn new(event: &Event<HostUpdate>) -> Option<Self> {
-        let Event { ts, packet_number, first_packet, ref flow, subject, ref kind, .. } = *event;
+        let Event { ts, packet_number, first_packet, is_answered, ref flow, subject, ref kind, .. } = *event;
         (!kind.is_of_p0f()).then(|| Self {
             ts,
             packet_number,
             first_packet,
+            is_answered,
             client: flow.client,
             server: flow.server,
             transport: flow.transport,
@@ -71,10 +73,22 @@ impl HostUpdateRecord {
     /// # Errors
     /// The record comes from another database.
     pub fn into_event(self, database: &Database) -> Result<Event<HostUpdate>, HostRecordError> {
-        let Self { ts, packet_number, first_packet, client, server, transport, tunnel, subject, mut update } =
-            self;
+        let Self {
+            ts,
+            packet_number,
+            first_packet,
+            is_answered,
+            client,
+            server,
+            transport,
+            tunnel,
+            subject,
+            mut update,
+        } = self;
         update.update.restore(Known { database, scope: Scope::Full })?;
         let flow = FlowId::new(client, server, transport, tunnel);
-        Ok(Event::new(ts, packet_number, flow, subject, update).with_first_packet(first_packet))
+        let mut event = Event::new(ts, packet_number, flow, subject, update);
+        (event.first_packet, event.is_answered) = (first_packet, is_answered);
+        Ok(event)
     }
 }

@@ -157,7 +157,7 @@ impl fmt::Debug for OwnObservation {
 }
 
 /// The end of a connection, or of a flow over UDP, after its last event; only with
-/// [`Configure::connection_ends`](crate::Configure::connection_ends). It is that of the latest packet with an event.
+/// [`Configure::connection_ends`](crate::Configure::connection_ends). Its packet is the latest one with an event.
 ///
 /// ```
 /// use std::collections::HashMap;

@@ -336,7 +336,7 @@ impl Protocol for Observers {
                 match allowance.admits(&limits, frame, &output) {
                     Some(text_bytes) => {
                         emitted.add(&output);
-                        let is_answered = answered.is_so(origin.subject);
+                        let is_answered = answered.for_subject(origin.subject);
                         emit(Origin { text_bytes, is_answered, ..origin }, output);
                     }
                     None => emitted.suppress(&output),
@@ -352,7 +352,7 @@ impl Protocol for Observers {
             self.count_suppressed(emitted.suppressed);
             self.examples.add_segment(&self.counters, segment, sender);
         }
-        if emitted.has_reports && self.connection_ends {
+        if emitted.has_reports && self.has_connection_ends() {
             let flow = || FlowId::from_segment(segment, sender);
             protocols.note_report(PacketRef::from_segment(segment), flow);
         }
@@ -399,7 +399,7 @@ impl Protocol for Observers {
         let FlowState { mut protocols, mut allowance, mut has_updated, handshake, mut matches, .. } = flow;
         let is_proven = handshake.is_proven();
         let answered = Answered::new(handshake, matches!(protocols.transport, TransportState::Tcp(_)));
-        let (mut connection, ends) = (protocols.connection.take(), self.connection_ends);
+        let (mut connection, ends) = (protocols.connection.take(), self.has_connection_ends());
         let mut last = None;
         let (mut watcher, known) = (self.watcher.take(), self.known.take());
         let checks = self.checks(&mut allowance, &mut has_updated, &mut matches, (is_proven, answered));
@@ -414,9 +414,11 @@ impl Protocol for Observers {
                 let is_match = matches!(kind, Route::Report(Observation::Match(_)));
                 let mut event = Event::new(ts, packet_number, flow.clone(), subject, kind);
                 event.conflict = conflict;
-                event.is_answered = answered.is_so(subject);
+                event.is_answered = answered.for_subject(subject);
                 event.text_bytes = if is_match { text_bytes } else { 0 };
-                if ends && matches!(event.kind, Route::Report(_)) {
+                let is_later =
+                    || last.as_ref().is_none_or(|(last, _): &(PacketRef, _)| packet_number >= last.number);
+                if ends && matches!(event.kind, Route::Report(_)) && is_later() {
                     last = Some((PacketRef { ts, number: packet_number }, event.flow.clone()));
                 }
                 emit(event);
@@ -504,6 +506,11 @@ impl Observers {
         }
     }
 
+    /// Whether the ends of connections are reported.
+    fn has_connection_ends(&self) -> bool {
+        self.connection_ends && self.settings.scope == Scope::Full
+    }
+
     /// The checks of events, without watch lists and known alerts.
     fn checks<'a>(
         &self,
@@ -550,7 +557,7 @@ impl Observers {
             emitted.has_keys |= matches!(output, Route::Report(Observation::SshHandshake(_)));
             checks.pass(output, origin.subject, frame, at, &mut |subject, text_bytes, output| {
                 emitted.add(&output);
-                let is_answered = answered.is_so(subject);
+                let is_answered = answered.for_subject(subject);
                 emit(Origin { subject, text_bytes, is_answered, ..origin }, output);
             });
         });

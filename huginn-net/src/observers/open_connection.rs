@@ -73,7 +73,10 @@ impl OpenConnection {
     /// Takes note that an event of the connection is reported at a packet.
     pub(super) fn note_report(&mut self, packet: PacketRef) {
         self.has_findings = true;
-        (self.connection.end, self.packet_number) = (packet.ts, packet.number);
+        // An event may be that of an earlier packet.
+        if packet.number >= self.packet_number {
+            (self.connection.end, self.packet_number) = (packet.ts, packet.number);
+        }
     }
 
     /// The end of the connection, at its latest packet that is noted, if an event was reported.

@@ -246,11 +246,11 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
                 if let Some((text_bytes, output)) = observers.own_output(event, frame, built_in) {
                     has_reports = true;
                     let subject = own_side(origin.subject);
-                    let is_answered = answered.is_so(subject);
+                    let is_answered = answered.for_subject(subject);
                     emit(Origin { subject, text_bytes, is_answered, ..origin }, output);
                 }
             });
-            if has_reports && observers.connection_ends {
+            if has_reports && observers.has_connection_ends() {
                 let flow = || FlowId::from_segment(segment, sender);
                 built_in.protocols.note_report(PacketRef::from_segment(segment), flow);
             }
@@ -296,7 +296,7 @@ impl<O: Protocol<Event: IntoOwn>> Protocol for WithOwn<O> {
                         event.subject = event.subject.peer();
                         mem::swap(&mut event.flow.client, &mut event.flow.server);
                     }
-                    if observers.connection_ends {
+                    if observers.has_connection_ends() {
                         let packet = PacketRef { ts: event.ts, number: event.packet_number };
                         built_in.protocols.note_report(packet, || event.flow.clone());
                     }

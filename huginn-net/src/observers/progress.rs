@@ -51,7 +51,7 @@ impl Marks {
     const OVER: u8 = 8;
     /// The server sent a SYN+ACK.
     const ANSWERED: u8 = 16;
-    /// The first segment of a connection without SYN was that of the server.
+    /// The first segment of a connection without SYN, or of a flow over UDP, was that of the server.
     const FIRST_OF_SERVER: u8 = 32;
     /// Both sides sent segments of a connection without SYN.
     const BOTH_SIDES: u8 = 64;
@@ -114,6 +114,9 @@ impl HandshakeProgress {
             return None;
         }
         let Some(tcp) = segment.tcp() else {
+            if sender == Side::Server {
+                self.marks.set(Marks::FIRST_OF_SERVER);
+            }
             self.phase = Phase::Done;
             return None;
         };
@@ -228,21 +231,25 @@ impl HandshakeProgress {
 pub(super) enum Answered {
     /// Of TCP.
     Tcp(bool),
-    /// Of UDP: a server answers a client, and nothing shows that the client received it.
-    Udp,
+    /// Of UDP: a server answers a client, if that sent the first datagram, and nothing shows that the client received it.
+    Udp { of_server: bool },
 }
 
 impl Answered {
     pub(super) fn new(handshake: HandshakeProgress, is_tcp: bool) -> Self {
-        if is_tcp { Self::Tcp(handshake.is_answered()) } else { Self::Udp }
+        if is_tcp {
+            Self::Tcp(handshake.is_answered())
+        } else {
+            Self::Udp { of_server: !handshake.marks.has(Marks::FIRST_OF_SERVER) }
+        }
     }
 
     /// Whether it is so for events about a side.
     #[inline]
-    pub(super) fn is_so(self, subject: Side) -> bool {
+    pub(super) fn for_subject(self, subject: Side) -> bool {
         match self {
             Self::Tcp(is_answered) => is_answered,
-            Self::Udp => subject == Side::Server,
+            Self::Udp { of_server } => of_server && subject == Side::Server,
         }
     }
 }

@@ -251,7 +251,7 @@ pub trait Configure: Sized {
     /// event: a program that keeps state by [connection](huginn_net_core::Event::connection) then frees it. It costs memory for each
     /// flow with an event, and no time for other packets. No limit of events leaves it out. The scope of p0f has none.
     ///
-    /// Conclusions about a host, such as findings, are no events of the flow: they may name a connection that has ended, or had no other event.
+    /// Conclusions about a host, such as findings, are not events of the flow: they may name a connection that has ended, or had no other event.
     #[must_use]
     fn connection_ends(self, report: bool) -> Self {
         self.set(|own| own.connection_ends = report)

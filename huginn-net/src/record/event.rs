@@ -61,7 +61,7 @@ records! {
     }
 }
 
-/// What an event is written with, besides its own fields.
+/// Names that an event is written with, besides its own fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventNames<'a> {
     /// The capture file, if several are read.

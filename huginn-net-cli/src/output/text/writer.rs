@@ -142,10 +142,8 @@ impl TextWriter {
             self.out.write_all(day.as_bytes())?;
         }
         let is_json = matches!(self.format, TextFormat::Json | TextFormat::Other(_));
-        match str::from_utf8(text) {
-            Ok(text) if self.on_terminal && is_json => {
-                self.out.write_all(shown_json(text).as_bytes())?;
-            }
+        match Some(text).filter(|_| self.on_terminal && is_json).map(str::from_utf8) {
+            Some(Ok(json)) => self.out.write_all(shown_json(json).as_bytes())?,
             _ => self.out.write_all(text)?,
         }
         if self.at_once { self.out.flush() } else { Ok(()) }

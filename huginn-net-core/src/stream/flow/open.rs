@@ -115,10 +115,12 @@ impl<S: ParserSet> Open<S> {
         if self.connection.lacks_end(tcp, sender) {
             self.parsers.visit(&mut MissingEnd(sender));
         }
-        if let Some(direction) = self.connection.direction_mut(sender) {
-            let mut is_compared = IsCompared { side: sender, found: false };
-            self.parsers.visit(&mut is_compared);
-            direction.is_compared = is_compared.found;
+        for side in [Side::Client, Side::Server] {
+            if let Some(direction) = self.connection.direction_mut(side) {
+                let mut is_compared = IsCompared { side, found: false };
+                self.parsers.visit(&mut is_compared);
+                direction.is_compared = is_compared.found;
+            }
         }
         let Self { connection, start, parsers, .. } = self;
         let had_alternatives = connection.has_alternatives(sender);

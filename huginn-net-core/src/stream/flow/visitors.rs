@@ -63,7 +63,13 @@ impl ParserVisitor for IsCompared {
         self.found |= match &slot.state {
             SlotState::Reading(parser, reads) => {
                 let [client, server] = *reads;
-                self.side.choose(client, server) && parser.uncompared(self.side) == 0
+                self.side.choose(client, server)
+                    && match parser.uncompared(self.side) {
+                        0 => true,
+                        usize::MAX => false,
+                        // The last bytes did not matter; the next ones do after the end of a body.
+                        _ => parser.skippable(self.side) == 0,
+                    }
             }
             SlotState::Waiting | SlotState::Summarized(_) => true,
             SlotState::Dropped => false,

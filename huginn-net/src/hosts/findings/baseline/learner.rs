@@ -176,7 +176,7 @@ impl Learner {
     fn make_room(&mut self, kind: BaselineType, is_answered: bool) -> bool {
         let is_full = |baseline: &Baseline| baseline.len_of(kind) >= kind.limit();
         if is_answered {
-            if is_full(&self.learned) || is_full(&self.baseline) {
+            if is_full(&self.learned) || is_full(&self.baseline) && self.has_unanswered(kind) {
                 self.forget_unanswered(kind);
             }
             return !is_full(&self.learned);
@@ -184,6 +184,12 @@ impl Learner {
         let limit = if self.has_answers { kind.limit() / UNANSWERED_PART } else { kind.limit() };
         let unanswered = self.unanswered.get(kind as usize).map_or(0, BTreeSet::len);
         unanswered < limit && !is_full(&self.learned)
+    }
+
+    /// Whether the baseline has a value from a connection without an answer, which is the next to be removed.
+    fn has_unanswered(&self, kind: BaselineType) -> bool {
+        let first = self.unanswered.get(kind as usize).and_then(BTreeSet::first);
+        first.is_some_and(|value| self.baseline.contains(kind, value))
     }
 
     /// Removes a value from a connection without an answer, the first in the order of texts.
