@@ -33,8 +33,10 @@ pub(crate) fn parent_directory(path: &Path) -> PathBuf {
 /// Resolves symbolic links of an existing or future file, so that a rename affects the file and not a link to it.
 /// Devices and pipes keep their path, and so do links in a folder that every user may write to: [`open_output`] refuses them.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
+    if is_shared(&parent_directory(path)) {
+        return path.to_owned();
+    }
     match fs::metadata(path) {
-        _ if is_shared(&parent_directory(path)) => path.to_owned(),
         Ok(found) if found.is_file() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
         Ok(_) => path.to_owned(),
         Err(_) => {
@@ -52,12 +54,12 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 /// Creates a file of results with these options, or opens it: its owner and group may read it.
 ///
 /// # Errors
-/// Also for a symbolic link in a folder that every user may write to: somebody else may have put it there.
+/// Also for a symbolic link in a folder that every user may write to: another user may have put it there.
 pub(crate) fn open_output(path: &Path, options: &mut OpenOptions, flags: i32) -> io::Result<File> {
     let is_shared = check_link(path)?;
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o640);
-    // A link that somebody makes now is not followed either.
+    // A link made after the check is not followed either.
     #[cfg(target_os = "linux")]
     let flags = flags | if is_shared { nix::fcntl::OFlag::O_NOFOLLOW.bits() } else { 0 };
     #[cfg(unix)]

@@ -71,7 +71,7 @@ pub(crate) const MAX_SCAN_ACCEPTED_PERCENT: usize = 30;
 /// most of whose peers are gone.
 pub(crate) const MAX_SCAN_DATA_PERCENT: usize = 10;
 
-/// The same share, if enough targets without data are ports of one host, or hosts of one network on ports of which programs do not
+/// The same share, if enough targets without data are ports of one host, or hosts of one network on ports on which programs do not
 /// contact many hosts: a scanner chooses how many of its targets are accomplices. As many as may accept.
 pub(crate) const MAX_NEAR_SCAN_DATA_PERCENT: usize = MAX_SCAN_ACCEPTED_PERCENT;
 

@@ -126,7 +126,7 @@ fn front_page_lists_features_and_has_an_example() {
 }
 
 #[test]
-fn front_page_of_facade_begins_with_the_table_of_the_library_page() {
+fn front_page_begins_with_table_of_library_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let source = fs::read_to_string(root.join("huginn-net/src/lib.rs")).unwrap();
     let guide = fs::read_to_string(root.join("docs/library.md")).unwrap();

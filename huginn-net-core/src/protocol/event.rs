@@ -153,8 +153,9 @@ impl<R, U> Event<Route<R, U>> {
 
 /// Identifies a connection, or a flow over UDP, within an analysis: its first packet, and a hash of its addresses, ports and tunnel.
 ///
-/// Connections on the same addresses and ports, one after the other, have different identifiers. The hash tells those apart that begin in
-/// one packet, as an aggregate of 802.11 may have several; it is not secret, so that a sender of such packets can make two identifiers equal.
+/// Connections on the same addresses and ports, one after the other, have different identifiers. The hash distinguishes
+/// connections that begin in one packet, such as an aggregate of 802.11. It is not secret: a sender of such packets can make two identifiers
+/// equal.
 /// Another analysis has the same identifiers for other connections: of several files, keep the file beside it.
 ///
 /// [`Display`](fmt::Display) writes the number of the packet and 16 hexadecimal digits: `17-8c2f01aa5d3e9b04`. The hash may be another one

@@ -118,7 +118,7 @@ impl CertificateFields {
     }
 
     /// The fields that have no value because they cannot be read, or exceed their limit, by their names in events: `names` stands for
-    /// a subjectAltName extension of which no name can be read, `ca` for the basic constraints.
+    /// a subjectAltName extension without a readable name, `ca` for the basic constraints.
     pub fn unreadable(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         let has_no_name =
             self.alternative_names.as_ref().is_some_and(|found| found.has_more && found.names.is_empty());
@@ -289,7 +289,7 @@ fn extension(element: Element<'_>) -> Option<(&[u8], &[u8])> {
     Some((kind.content, value.content))
 }
 
-/// A name of which every part can be read.
+/// A name, if all its parts can be read.
 fn name(element: Element<'_>) -> Option<X509Name<'_>> {
     let (_, name) = X509Name::from_der(element.whole).ok()?;
     (name.as_raw().len() == element.whole.len()).then_some(name)

@@ -204,7 +204,7 @@ fn unreadable_field_hides_no_other() {
     let found = replaced("p256", &[0xa0, 3, 2, 1, 2], &[0xa0, 3, 2, 1, 3]);
     assert_eq!(found.unreadable().collect::<Vec<_>>(), ["version"]);
     assert_eq!(CertificateFields { version: whole.version, ..found }, whole);
-    // The key is no longer a sequence of an algorithm and a bit string.
+    // The key is a set, not the sequence of an algorithm and a bit string.
     let key = [0x30, 0x13, 6, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1];
     let found = replaced("p256", &key, &[&[0x31], &key[1..]].concat());
     assert_eq!(found.unreadable().collect::<Vec<_>>(), ["key"]);

@@ -95,7 +95,7 @@ struct Load {
 }
 
 impl Load {
-    /// A limit, of which events have so many quarters; none is the largest one.
+    /// This number of quarters of a limit; none is the largest limit.
     fn limit(events: Option<u32>, bytes: Option<u64>, quarters: u32) -> Self {
         let part = |limit: u64| limit.saturating_mul(quarters.into()).div_ceil(4);
         Self {
@@ -117,7 +117,7 @@ impl Load {
 }
 
 impl Limits {
-    /// So many quarters of the limits.
+    /// This number of quarters of the limits.
     fn new(limits: &EventLimits, quarters: u32) -> Self {
         let EventLimits { max_events_per_kind, max_bytes_per_kind, .. } = *limits;
         let EventLimits { max_events_per_host, max_bytes_per_host, .. } = *limits;

@@ -70,7 +70,7 @@ fn is_end(event: &Event) -> bool {
 
 /// Also without room for any other event, which leaves them out.
 #[test]
-fn each_connection_with_an_event_ends_once_after_its_last_event() {
+fn connection_ends_once_after_its_last_event() {
     for path in captures::with_extension(&["pcap", "pcapng"]) {
         let is_limited = path.to_str().unwrap().contains("tls-c");
         let ratios = [EventLimits::default().max_output_ratio, Some(1)];

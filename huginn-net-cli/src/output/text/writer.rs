@@ -142,9 +142,10 @@ impl TextWriter {
             self.out.write_all(day.as_bytes())?;
         }
         let is_json = matches!(self.format, TextFormat::Json | TextFormat::Other(_));
-        match Some(text).filter(|_| self.on_terminal && is_json).map(str::from_utf8) {
-            Some(Ok(json)) => self.out.write_all(shown_json(json).as_bytes())?,
-            _ => self.out.write_all(text)?,
+        let json = if self.on_terminal && is_json { str::from_utf8(text).ok() } else { None };
+        match json {
+            Some(json) => self.out.write_all(shown_json(json).as_bytes())?,
+            None => self.out.write_all(text)?,
         }
         if self.at_once { self.out.flush() } else { Ok(()) }
     }

@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn packet_numbers_of_queues_are_unique_and_name_packet_and_queue(
+    fn packet_numbers_of_queues_are_unique(
         packets in arbitrary_packets(),
         others in 0_u32..3,
         sources in 2_usize..6,

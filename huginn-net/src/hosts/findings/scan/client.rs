@@ -422,8 +422,8 @@ impl Group {
     }
 }
 
-/// Whether at least `min` targets without data are ports of one host, or hosts of one network on ports that are not busy. Peers of a
-/// peer-to-peer program, of which as many are gone, are in many networks, and so are the servers of a client that loses its network.
+/// Whether at least `min` targets without data are ports of one host, or hosts of one network on ports that are not busy. The
+/// absent peers of a peer-to-peer program are in many networks, and so are the servers of a client that loses its network.
 fn are_near(target: &ScanTarget, targets: &[(SocketAddr, Target)], min: u32) -> bool {
     let unused = || targets.iter().filter(|(_, target)| !target.has_data).map(|(server, _)| server.ip());
     if matches!(target, ScanTarget::Host(_)) {
@@ -449,7 +449,7 @@ fn network(ip: IpAddr) -> u64 {
 }
 
 impl ScanTarget {
-    /// Whether it has a port of which programs contact many hosts.
+    /// Whether it has a port on which programs contact many hosts.
     fn has_busy_port(&self) -> bool {
         matches!(self, Self::Ports(ports) if ports.iter().any(|port| PORTS_OF_MANY_HOSTS.contains(port)))
     }
