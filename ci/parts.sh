@@ -6,7 +6,7 @@ readonly PART_PACKAGES="chromium curl dpkg-dev ethtool iproute2 lintian make ngh
     openssl pkg-config procps prometheus python3-venv socat syslog-ng-core systemd tcpreplay tmux util-linux"
 
 # Name | lane | paths whose change makes .ci/run check it. The lanes `program` and `build` run side by side. `alone` comes after them:
-# rates and times count there.
+# rates and times count there, and what .ci/run builds for its tests is complete.
 readonly PARTS="
 report     | program | huginn-net-cli/src/views/report ci/report.py
 monitoring | program | dist huginn-net-cli/src/control ci/monitoring.sh ci/prometheus-rules-test.yml
@@ -17,7 +17,7 @@ python     | build   | python huginn-net-arrow huginn-net/src ci/wheel.sh
 debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
 c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
 surface    | build   | huginn-net huginn-net-arrow huginn-net-bpf huginn-net-capture huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-ffi huginn-net-http huginn-net-live huginn-net-proxy huginn-net-ssh huginn-net-tcp huginn-net-tls ci/surface ci/surface.py
-examples   | program | examples huginn-net/src huginn-net-tls huginn-net-tcp captures docs/library.md ci/examples.py
+examples   | alone   | examples huginn-net/src huginn-net-tls huginn-net-tcp captures docs/library.md ci/examples.py
 bytes-only | build   | huginn-net-wire huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
 parsers    | build   | huginn-net-http huginn-net-ssh huginn-net-tls
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
