@@ -1,11 +1,12 @@
 //! A builder of batches.
 
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use arrow_array::builder::ArrayBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::Event;
 use huginn_net::core::FlowId;
@@ -43,6 +44,8 @@ pub struct EventBatchBuilder {
     flow: Option<(FlowId, FlowRecord<'static>)>,
     interfaces: Vec<String>,
     connection_ids: bool,
+    /// The texts of the columns after all others.
+    constants: Vec<Box<str>>,
     /// Names of the events that become rows; `None` for all.
     events: Option<Vec<Box<str>>>,
     /// The schema with dictionaries, if texts are stored in them.
@@ -61,6 +64,7 @@ impl EventBatchBuilder {
             flow: None,
             interfaces: Vec::new(),
             connection_ids: false,
+            constants: Vec::new(),
             events: None,
             with_dictionaries: None,
         };
@@ -98,6 +102,19 @@ impl EventBatchBuilder {
         Ok(self.connection_ids(connection_ids).with_schema(schema_of(|name| selected.contains(&name))))
     }
 
+    /// Adds columns with one text in each row, such as the name of a sensor, after all others. No name may be one of a column.
+    /// Call it after [`columns`](Self::columns).
+    #[must_use]
+    pub fn constants<'a>(mut self, columns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut fields: Vec<_> = self.schema.fields().iter().map(Arc::clone).collect();
+        for (name, text) in columns {
+            fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
+            self.constants.push(text.into());
+        }
+        self.schema = Arc::new(Schema::new(fields).with_metadata(self.schema.metadata().clone()));
+        self
+    }
+
     /// Takes only events with these [names](huginn_net::Observation::event_name); `own` stands for those of all own protocols. Without
     /// names all events become rows.
     #[must_use]
@@ -107,7 +124,7 @@ impl EventBatchBuilder {
     }
 
     /// Stores texts in dictionaries: each batch has a text once, and numbers of 32 bits refer to it. Lists of texts stay.
-    /// Call it after [`columns`](Self::columns).
+    /// Call it after [`columns`](Self::columns) and [`constants`](Self::constants).
     #[must_use]
     pub fn dictionaries(self) -> Self {
         let fields = self.schema.fields().iter().map(|field| match field.data_type() {
@@ -170,12 +187,17 @@ impl EventBatchBuilder {
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = std::mem::take(&mut self.rows);
         self.text_len = 0;
-        let take = |column: &mut Column| {
+        let filled = self.columns.iter_mut().map(|column| {
             column.fill(rows);
-            let array = column.finish();
-            if self.with_dictionaries.is_some() { in_dictionary(array) } else { array }
+            column.finish()
+        });
+        let repeat =
+            |text: &Box<str>| Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) as ArrayRef;
+        let arrays = filled.chain(self.constants.iter().map(repeat));
+        let columns = match self.with_dictionaries {
+            Some(_) => arrays.map(in_dictionary).collect(),
+            None => arrays.collect(),
         };
-        let columns = self.columns.iter_mut().map(take).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(self.schema()), columns, &options)
     }

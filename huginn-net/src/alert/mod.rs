@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 pub use self::known::{KnownAlerts, KnownAlertsError};
@@ -138,8 +139,8 @@ pub(crate) static FINDING_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
 
 /// Identifies an alert in a run and across runs: later reports of one alert have the same.
 ///
-/// [`Display`] writes 16 hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// [`Display`] writes 16 hexadecimal digits; with serde it is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AlertId(u64);
 
 impl Display for AlertId {

@@ -29,7 +29,10 @@ pub mod zeek;
 use std::fmt;
 use std::str;
 
+use serde_json::Value;
+
 pub use self::page::formats_page;
+use self::plan::{FormatPlan, Target};
 use crate::Event;
 
 huginn_net_core::table_enum! {
@@ -79,17 +82,62 @@ pub struct FormattedEvent<'a> {
     event: &'a Event,
     file: Option<&'a str>,
     interface: Option<&'a str>,
+    own_fields: Option<&'a OwnFields>,
+}
+
+/// What the user adds to each event in a format: the name of the sensor, and fields with texts.
+///
+/// ```
+/// use huginn_net::record::formats::{EventFormat, FormattedEvent, OwnFields};
+/// # use huginn_net::{CaptureReader, Event, HuginnNet};
+///
+/// let own = OwnFields::new(EventFormat::Ecs, Some("berlin-1"), [("site", "berlin")]);
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+/// # let write = |event: Event| {
+/// let line = FormattedEvent::new(EventFormat::Ecs, &event).with_own_fields(&own).to_string();
+/// assert!(line.contains(r#""observer":{"name":"berlin-1"}"#) && line.contains(r#""labels":{"site":"berlin"}"#));
+/// # };
+/// # HuginnNet::builder().build().analyze(CaptureReader::open(path)?, write)?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OwnFields {
+    /// By their object, with a comma before each.
+    fields: Vec<(usize, Vec<u8>)>,
+}
+
+impl OwnFields {
+    /// The name of the sensor, and pairs of a name and a text. No name may be one of a field of events.
+    pub fn new<'f>(
+        format: EventFormat,
+        sensor: Option<&str>,
+        fields: impl IntoIterator<Item = (&'f str, &'f str)>,
+    ) -> Self {
+        let plan = FormatPlan::get(format);
+        let json =
+            |name: &str, text: &str| format!(",{}:{}", Value::from(name), Value::from(text)).into_bytes();
+        let sensor = sensor.map(|text| (plan.sensor.object, json(&plan.sensor.name, text)));
+        let Target { object, name: pattern, .. } = &plan.own_field;
+        let fields = fields.into_iter();
+        let fields = fields.map(|(name, text)| (*object, json(&pattern.replace("NAME", name), text)));
+        Self { fields: sensor.into_iter().chain(fields).collect() }
+    }
 }
 
 impl<'a> FormattedEvent<'a> {
     /// An event in a format.
     pub const fn new(format: EventFormat, event: &'a Event) -> Self {
-        Self { format, event, file: None, interface: None }
+        Self { format, event, file: None, interface: None, own_fields: None }
     }
 
     /// Names the capture file and the interface, if there are several.
     pub const fn with_names(self, file: Option<&'a str>, interface: Option<&'a str>) -> Self {
         Self { file, interface, ..self }
+    }
+
+    /// Adds fields of the user. They must be of the same format.
+    pub const fn with_own_fields(self, fields: &'a OwnFields) -> Self {
+        Self { own_fields: Some(fields), ..self }
     }
 
     /// Appends the object to a buffer, in UTF-8 and without a newline.

@@ -20,6 +20,10 @@ pub(super) struct FormatPlan {
     pub(super) alert_flow: Vec<Target<FlowValue>>,
     /// By the number of the kind; events of TLS over QUIC after all others.
     pub(super) kinds: Vec<KindPlan>,
+    /// The name of the sensor.
+    pub(super) sensor: Target<()>,
+    /// A field of the user: the name is what replaces `NAME` in this one.
+    pub(super) own_field: Target<()>,
 }
 
 /// An object within another.
@@ -85,19 +89,31 @@ impl FormatPlan {
 
     fn new(format: EventFormat) -> Self {
         let root = ObjectPlan { name: "", parent: 0, is_list: false };
-        let mut plan =
-            Self { objects: vec![root], flow: Vec::new(), alert_flow: Vec::new(), kinds: Vec::new() };
+        let nowhere = || Target { object: 0, name: String::new(), form: () };
+        let mut plan = Self {
+            objects: vec![root],
+            flow: Vec::new(),
+            alert_flow: Vec::new(),
+            kinds: Vec::new(),
+            sensor: nowhere(),
+            own_field: nowhere(),
+        };
         plan.kinds = [false, true]
             .into_iter()
             .flat_map(|is_quic| EventKind::ALL.iter().map(move |kind| (kind.name(), is_quic)))
             .map(|(name, is_quic)| plan.plan_kind(format, name, is_quic))
             .collect();
         for row in ROWS {
-            if let Some(Place::At(path, Form::Flow(value))) = row.places.get(format.number()) {
-                let target = plan.target(format, path, *value);
-                plan.flow.push(target);
-                let target = plan.target(format, &path_of(path, format, true), *value);
-                plan.alert_flow.push(target);
+            match row.places.get(format.number()) {
+                Some(Place::At(path, Form::Flow(value))) => {
+                    let target = plan.target(format, path, *value);
+                    plan.flow.push(target);
+                    let target = plan.target(format, &path_of(path, format, true), *value);
+                    plan.alert_flow.push(target);
+                }
+                Some(Place::At(path, Form::Sensor)) => plan.sensor = plan.target(format, path, ()),
+                Some(Place::At(path, Form::OwnField)) => plan.own_field = plan.target(format, path, ()),
+                _ => {}
             }
         }
         plan

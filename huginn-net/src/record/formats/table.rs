@@ -32,6 +32,10 @@ pub(super) enum Form {
     Constant(&'static str),
     /// A constant that is written if its object has another field.
     Companion(&'static str),
+    /// The name of the sensor.
+    Sensor,
+    /// A field of the user, in the place of `NAME`.
+    OwnField,
 }
 
 /// The place of a value in one format.
@@ -107,6 +111,14 @@ const fn with(path: &'static str, json: &'static str) -> Place {
     Place::At(path, Form::Companion(json))
 }
 
+const fn sensor(path: &'static str) -> Place {
+    Place::At(path, Form::Sensor)
+}
+
+const fn own_field(path: &'static str) -> Place {
+    Place::At(path, Form::OwnField)
+}
+
 /// A row of a field of our JSON.
 const fn field(events: &'static [&'static str], field: &'static str, places: [Place; 4]) -> Row {
     Row { events: Kinds::Of(events), field, is_field: true, places }
@@ -172,6 +184,8 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALL, "direction", [NOT, NOT, NOT, is("connection_info.direction_id", "0")]),
     extra(ALL, "version of the format", [NOT, NOT, is("ecs.version", "\"9.4.0\""), is("metadata.version", "\"1.5.0\"")]),
     extra(ALL, "program", [NOT, NOT, is("event.module", "\"huginn-net\""), is("metadata.product.name", "\"huginn-net\"")]),
+    extra(ALL, "name of the sensor (`--sensor-name`)", [sensor("host"), sensor("huginn.sensor"), sensor("observer.name"), sensor("metadata.loggers[].name")]),
+    extra(ALL, "a field of the user (`--add-field`)", [own_field("huginn.NAME"), own_field("huginn.NAME"), own_field("labels.NAME"), own_field("unmapped.NAME")]),
     extra_of(FACTS, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
     extra_of(FACTS, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
     extra_of(FACTS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),

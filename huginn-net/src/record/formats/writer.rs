@@ -43,12 +43,13 @@ pub(super) fn write(event: &FormattedEvent<'_>, out: &mut Vec<u8>) {
 
 impl Buffers {
     fn write(&mut self, plan: &FormatPlan, formatted: &FormattedEvent<'_>, out: &mut Vec<u8>) {
-        let FormattedEvent { format, event, file, interface } = *formatted;
+        let FormattedEvent { format, event, file, interface, own_fields } = *formatted;
         let Some(kind) = plan.kind(EventKind::of(&event.kind).number(), is_quic(event)) else { return };
         self.objects.resize_with(plan.objects.len(), Vec::new);
         self.objects.iter_mut().for_each(Vec::clear);
         self.add_flow(plan, format, kind.is_alert, event);
-        for (object, fields) in &kind.constants {
+        let own_fields = own_fields.map_or(&[][..], |own| &own.fields);
+        for (object, fields) in kind.constants.iter().chain(own_fields) {
             if let Some(buffer) = self.objects.get_mut(*object) {
                 buffer.extend_from_slice(fields);
             }
