@@ -26,7 +26,7 @@ done
 "$tmp/venv/bin/pip" install -q --disable-pip-version-check parsezeeklogs==3.0.1 ocsf-json-schema==1.2.0 jsonschema==4.26.0
 
 # Some captures of the project end in the middle of a packet, which is status 1.
-readonly READ=(pcap -q captures --connections --findings --format)
+readonly READ=(pcap -q captures --connections --findings --sensor-name ci --add-field site=berlin --format)
 for format in json eve ecs ocsf; do
     "$PROGRAM" "${READ[@]}" "$format" -o "$tmp/$format" 2>"$tmp/messages" || [ $? = 1 ]
 done

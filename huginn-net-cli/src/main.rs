@@ -28,6 +28,8 @@ mod sensor;
 #[cfg(unix)]
 mod signals;
 mod similar;
+#[cfg(unix)]
+mod state_lock;
 mod stderr;
 mod views;
 

@@ -25,6 +25,10 @@ pub(crate) struct DoctorArguments {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
 
+    /// Configuration file of 'live' whose interfaces and outputs are checked, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: ListFormat,

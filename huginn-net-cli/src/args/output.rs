@@ -41,11 +41,11 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
 
-    /// Add a field 'sensor' with this text to each event of --format json
+    /// Name this sensor in each event: in JSON and in tables the field 'sensor'; docs/formats.md has its place in other formats
     #[arg(long, value_name = "NAME")]
     pub(crate) sensor_name: Option<String>,
 
-    /// Add this field with a text to each event of --format json, such as site=berlin; may be repeated
+    /// Add this field with a text to each event, such as site=berlin; may be repeated
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_own_field)]
     pub(crate) add_field: Vec<OwnField>,
 

@@ -41,6 +41,19 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
     }
 }
 
+/// The options of `live` in a file.
+///
+/// # Errors
+/// The file cannot be read, or is no configuration of `live`.
+pub(crate) fn read(path: &Path) -> Result<LiveArguments, Failure> {
+    let typed = ["huginn-net", LIVE, "--config"].map(OsString::from);
+    let parsed = parse(typed.into_iter().chain([path.into()]).collect());
+    match parsed.unwrap_or_else(|error| Err(failure(&error)))?.command {
+        Typed::Live(args) => Ok(*args),
+        _ => Err(Failure::Usage("not a configuration of 'live'".into())),
+    }
+}
+
 /// What is wrong: the command line, or the file.
 enum ParseError {
     CommandLine(clap::Error),

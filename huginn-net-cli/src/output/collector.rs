@@ -1,7 +1,7 @@
 //! Programs that take events from sockets.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use super::Target;
@@ -27,13 +27,22 @@ pub(crate) struct Collector {
 /// Kinds of sockets.
 #[derive(Clone, Debug)]
 pub(crate) enum CollectorSocket {
-    /// The addresses of the name, and its port; no address if the name is unknown.
-    Tcp(Vec<SocketAddr>, u16),
+    Tcp(Server),
     /// Each line is a datagram.
-    Udp(Vec<SocketAddr>),
+    Udp(Server),
     UnixStream(PathBuf),
     /// Each line is a datagram.
     UnixDatagram(PathBuf),
+}
+
+/// A host and a port.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// A name or an address.
+    host: String,
+    port: u16,
+    /// The last addresses that were found; none if the name is unknown.
+    pub(crate) addresses: Vec<SocketAddr>,
 }
 
 /// The prefixes of names of sockets.
@@ -64,8 +73,19 @@ impl LiveTarget {
     /// The port of TCP.
     pub(crate) fn tcp_port(&self) -> Option<u16> {
         match self {
-            Self::Socket(Collector { socket: CollectorSocket::Tcp(_, port), .. }) => Some(*port),
+            Self::Socket(Collector { socket: CollectorSocket::Tcp(server), .. }) => Some(server.port),
             _ => None,
+        }
+    }
+
+    /// Whether the name of a host is looked up again when the connection ends.
+    pub(crate) fn has_host_name(&self) -> bool {
+        let Self::Socket(Collector { socket, .. }) = self else { return false };
+        match socket {
+            CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) => {
+                server.host.parse::<IpAddr>().is_err()
+            }
+            CollectorSocket::UnixStream(_) | CollectorSocket::UnixDatagram(_) => false,
         }
     }
 }
@@ -101,12 +121,8 @@ impl Collector {
             None => (false, name.as_str()),
         };
         let socket = match rest.split_once(':') {
-            Some(("tcp", server)) => {
-                server_of(server).map(|(addresses, port)| CollectorSocket::Tcp(addresses, port))
-            }
-            Some(("udp", server)) if is_syslog => {
-                server_of(server).map(|(addresses, _)| CollectorSocket::Udp(addresses))
-            }
+            Some(("tcp", server)) => Server::parse(server).map(CollectorSocket::Tcp),
+            Some(("udp", server)) if is_syslog => Server::parse(server).map(CollectorSocket::Udp),
             Some(("unix", path)) if !path.is_empty() => Some(match is_syslog {
                 true => CollectorSocket::UnixDatagram(path.into()),
                 false => CollectorSocket::UnixStream(path.into()),
@@ -130,22 +146,32 @@ impl Collector {
     /// Whether the address is known.
     pub(crate) fn is_resolved(&self) -> bool {
         match &self.socket {
-            CollectorSocket::Tcp(addresses, _) | CollectorSocket::Udp(addresses) => !addresses.is_empty(),
+            CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) => !server.addresses.is_empty(),
             CollectorSocket::UnixStream(_) | CollectorSocket::UnixDatagram(_) => true,
         }
     }
 }
 
-/// The addresses and the port of `HOST:PORT`.
-fn server_of(text: &str) -> Option<(Vec<SocketAddr>, u16)> {
-    let (host, port) = text.rsplit_once(':')?;
-    let port = port.parse().ok()?;
-    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    if host.is_empty() {
-        return None;
+impl Server {
+    /// Parses `HOST:PORT`, and looks the host up.
+    fn parse(text: &str) -> Option<Self> {
+        let (host, port) = text.rsplit_once(':')?;
+        let port = port.parse().ok()?;
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        if host.is_empty() {
+            return None;
+        }
+        let mut server = Self { host: host.to_owned(), port, addresses: Vec::new() };
+        server.look_up();
+        Some(server)
     }
-    let addresses = (host, port).to_socket_addrs();
-    Some((addresses.map(Iterator::collect).unwrap_or_default(), port))
+
+    /// Looks the host up. If it is not found, the last addresses stay.
+    pub(crate) fn look_up(&mut self) {
+        if let Ok(found) = (self.host.as_str(), self.port).to_socket_addrs() {
+            self.addresses = found.collect();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +196,11 @@ mod tests {
             assert_eq!((target.to_string(), target.tcp_port()), (name.to_owned(), port));
             let LiveTarget::Socket(collector) = target else { panic!("{name}") };
             assert!(collector.is_resolved() && collector.has_datagrams() == has_datagrams, "{name}");
+        }
+        for (name, has_host_name) in
+            [("tcp:localhost:1", true), ("syslog:udp:[::1]:1", false), ("unix:/run/x", false), ("x", false)]
+        {
+            assert_eq!(parse(name).unwrap().has_host_name(), has_host_name, "{name}");
         }
         for name in
             ["tcp:9000", "tcp::9000", "tcp:h:x", "tcp:h:70000", "unix:", "syslog:9000", "syslog:/dev/log"]

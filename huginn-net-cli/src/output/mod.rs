@@ -7,6 +7,7 @@ mod error;
 mod events;
 #[cfg(unix)]
 mod files;
+mod own_fields;
 mod packets;
 mod pager;
 mod progress;
@@ -29,6 +30,7 @@ pub(crate) use self::error::{OutputError, check_new_file};
 pub(crate) use self::events::EventOutput;
 #[cfg(unix)]
 pub(crate) use self::files::{Rotation, StampedFiles};
+pub(crate) use self::own_fields::OwnFields;
 pub(crate) use self::packets::{PCAPNG_APPLICATION, last_boundary, packet_comment, write_commented};
 pub(crate) use self::progress::Progress;
 #[cfg(unix)]
@@ -37,7 +39,7 @@ pub(crate) use self::queue::messages::Messages;
 pub(crate) use self::queue::{MessageCounters, OutputCounters, OutputHandle, OutputQueue};
 pub(crate) use self::selected::Selected;
 #[cfg(feature = "parquet")]
-pub(crate) use self::table::BatchWriter;
+pub(crate) use self::table::{BatchWriter, event_batches, is_column};
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::{EventSender, TableFiles};
 #[cfg(unix)]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
 use huginn_net::{Event, Timestamp};
 
+use super::own_fields::{OwnFields, ZeekFields};
 use crate::paths::create_output;
 
 /// Size of the buffer of each of Zeek's logs, in bytes: rows have up to some kB.
@@ -22,6 +23,7 @@ pub(crate) struct ZeekFolder {
 struct LogFiles {
     folder: PathBuf,
     form: ZeekForm,
+    own: ZeekFields,
     open: Vec<(ZeekLog, BufWriter<File>)>,
     /// Time of the latest event.
     now: Timestamp,
@@ -30,7 +32,7 @@ struct LogFiles {
 
 impl ZeekFolder {
     /// Creates the folder, and removes the logs that it has: this run may have none of some kinds.
-    pub(crate) fn create(folder: PathBuf, form: ZeekForm) -> io::Result<Self> {
+    pub(crate) fn create(folder: PathBuf, form: ZeekForm, own: &OwnFields) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
         for &log in ZeekLog::ALL {
             match fs::remove_file(folder.join(file_name(log))) {
@@ -39,7 +41,8 @@ impl ZeekFolder {
             }
         }
         let now = Timestamp::default();
-        let files = LogFiles { folder, form, open: Vec::new(), now, outcome: Ok(()) };
+        let own = ZeekFields::new(own, form);
+        let files = LogFiles { folder, form, own, open: Vec::new(), now, outcome: Ok(()) };
         Ok(Self { logs: ZeekLogs::new(form), files })
     }
 
@@ -74,6 +77,8 @@ impl LogFiles {
     /// Writes a row. The first error stays.
     fn write(&mut self, log: ZeekLog, row: &[u8]) {
         if self.outcome.is_ok() {
+            let with_own = self.own.add_to_row(row);
+            let row = with_own.as_deref().unwrap_or(row);
             self.outcome = self.file(log).and_then(|file| file.write_all(row));
         }
     }
@@ -88,7 +93,7 @@ impl LogFiles {
                     create_output(&self.folder.join(file_name(log)))?,
                 );
                 if self.form == ZeekForm::Tsv {
-                    file.write_all(header(log, self.now).as_bytes())?;
+                    file.write_all(self.own.add_to_header(&header(log, self.now)).as_bytes())?;
                 }
                 self.open.push((log, file));
                 self.open.len().saturating_sub(1)

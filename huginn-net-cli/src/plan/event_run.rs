@@ -63,7 +63,7 @@ pub(super) fn check_event_output(run: &EventRunArguments, place: WhereEvents) ->
     let is_in_fields = matches!(format, Format::Json | Format::Csv | Format::Tsv);
     refusals::FIELDS_FORMAT.check(!output.fields.is_empty() && !is_in_fields)?;
     let has_own_fields = output.sensor_name.is_some() || !output.add_field.is_empty();
-    refusals::OWN_FIELDS_FORMAT.check(has_own_fields && format != Format::Json)?;
+    refusals::OWN_FIELDS_FORMAT.check(has_own_fields && !has_fields(format))?;
     let has_all_fields = format == Format::Json && output.fields.is_empty();
     let is_table = matches!(format, Format::Parquet | Format::Arrow);
     refusals::CONNECTION_IDS.check(output.connection_ids && !(has_all_fields || is_table))?;
@@ -90,6 +90,11 @@ pub(super) fn check_event_output(run: &EventRunArguments, place: WhereEvents) ->
     select::check_kinds(&output.select, &scope)?;
     check_fields(&output.fields, &scope.possible(&kinds))?;
     refusals::COLOUR.check(has_colours && !is_human)
+}
+
+/// Whether events of a format have fields.
+pub(super) fn has_fields(format: Format) -> bool {
+    !matches!(format, Format::Human | Format::P0f)
 }
 
 /// Checks that what is asked of the analysis has an effect in an output at least.

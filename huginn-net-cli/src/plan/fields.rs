@@ -5,6 +5,7 @@ use huginn_net::record::{EVENT_NAMES, FieldInfo, ValueType, fields_of_event};
 use super::refusals;
 use crate::args::OutputArguments;
 use crate::failure::Failure;
+use crate::output::OwnFields;
 use crate::similar::most_similar;
 
 /// Maximum number of names that an error suggests.
@@ -57,13 +58,12 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
     }))
 }
 
-/// The fields that the user adds to events, as JSON begins with a comma. No event may have a field of the same name.
-pub(super) fn own_fields(output: &OutputArguments) -> Result<String, Failure> {
-    let sensor = output.sensor_name.iter().map(|name| ("sensor", name.as_str()));
-    let added = output.add_field.iter().map(|field| (field.name.as_str(), field.text.as_str()));
+/// The fields that the user adds to events. No event may have a field of the same name.
+pub(super) fn own_fields(output: &OutputArguments) -> Result<OwnFields, Failure> {
+    let others = output.add_field.iter().map(|field| (field.name.clone(), field.text.clone()));
+    let own = OwnFields { sensor: output.sensor_name.clone(), others: others.collect() };
     let mut names = Vec::new();
-    let mut text = String::new();
-    for (name, value) in sensor.chain(added) {
+    for (name, _) in own.iter() {
         if names.contains(&name) {
             return Err(Failure::Usage(format!("--add-field: '{name}' is added twice").into()));
         }
@@ -74,10 +74,8 @@ pub(super) fn own_fields(output: &OutputArguments) -> Result<String, Failure> {
             return Err(Failure::Usage(format!("--add-field: events have a field '{name}' already").into()));
         }
         names.push(name);
-        let (name, value) = (serde_json::Value::from(name), serde_json::Value::from(value));
-        text.push_str(&format!(",{name}:{value}"));
     }
-    Ok(text)
+    Ok(own)
 }
 
 fn has_field(event: &str, path: &str) -> bool {

@@ -148,6 +148,12 @@ pub(super) struct LiveParts {
     pub(super) messages: LiveMessages,
 }
 
+/// What the C library reads to look up the name of a host.
+const NAME_SERVICE_FILES: [&str; 3] = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
+
+/// The port of long answers of a name server.
+const DNS_PORT: u16 = 53;
+
 /// Enables the kinds of events that outputs name, and checks all options.
 pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
     // The packets of --extract are those of its own condition.
@@ -164,6 +170,7 @@ pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
         output.run.events.connections = args.run.events.connections;
         output.run.events.findings = args.run.events.findings;
     }
+    live_output::drop_defaults(&mut args.outputs);
     for output in &args.outputs {
         live_output::check(output, args.tui)
             .map_err(|failure| config::locate(output.place.as_ref(), failure))?;
@@ -278,9 +285,12 @@ impl LivePlan {
         let baseline = parts.baseline.as_ref().map(BaselineFile::path);
         let state = parts.state.as_ref().map(|state| state.path.as_path());
         let packets = extract.as_ref().map(|extract| extract.path.as_path());
+        let looks_names_up = outputs.iter().any(|output| output.target.has_host_name());
+        let of_names: &[&str] = if looks_names_up { &NAME_SERVICE_FILES } else { &[] };
         let ports: Vec<u16> = names_after(&parts.interfaces, "tcp:")
             .filter_map(|server| server.rsplit_once(':')?.1.parse().ok())
             .chain(outputs.iter().filter_map(|output| output.target.tcp_port()))
+            .chain(looks_names_up.then_some(DNS_PORT))
             .collect();
         let written = [hosts_file.as_deref(), baseline, state];
         let of_options = [
@@ -302,7 +312,12 @@ impl LivePlan {
                 .chain(of_options.into_iter().filter_map(|(option, path)| Some((option, path?))))
                 .map(|(option, path)| (option, path.to_owned()))
                 .collect(),
-            readable: parts.reload.iter().flat_map(ReloadPlan::paths).collect(),
+            readable: parts
+                .reload
+                .iter()
+                .flat_map(ReloadPlan::paths)
+                .chain(of_names.iter().map(PathBuf::from))
+                .collect(),
             folders: names_after(&parts.interfaces, "file:").map(PathBuf::from).collect(),
             ports,
             makes_folders: outputs.iter().any(|output| output.hour_folders),

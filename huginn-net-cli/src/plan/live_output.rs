@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::event_run::{WhereEvents, check_event_output};
+use super::event_run::{WhereEvents, check_event_output, has_fields};
 use super::output::{OutputContent, OutputPlan, target};
 use super::refusals;
-use crate::args::{CertificateArgument, Format, LiveArguments, OptionValues};
+use crate::args::{CertificateArgument, ConfigPlace, Format, LiveArguments, OptionValues, OutputArguments};
 use crate::config;
 use crate::failure::Failure;
 use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, names_socket};
@@ -74,6 +74,57 @@ impl LiveOutputPlan {
             once: None,
             values: OptionValues::new(),
         })
+    }
+}
+
+/// Leaves out the defaults of the file, from keys before its tables, that an output cannot have and another one can.
+pub(super) fn drop_defaults(outputs: &mut [LiveArguments]) {
+    let misplaced: Vec<_> = outputs.iter().map(misplaced_defaults).collect();
+    let is_useless = |name: &&str| misplaced.iter().all(|names| names.contains(name));
+    for (output, names) in outputs.iter_mut().zip(&misplaced) {
+        names.iter().filter(|name| !is_useless(name)).for_each(|name| drop_default(output, name));
+    }
+}
+
+/// The defaults of the file that an output cannot have.
+fn misplaced_defaults(args: &LiveArguments) -> Vec<&'static str> {
+    let Some(ConfigPlace { table: Some(table), lines, typed, .. }) = &args.place else { return Vec::new() };
+    let OutputArguments { format, output, fields, .. } = &args.run.output;
+    let is_json = *format == Format::Json && fields.is_empty();
+    let is_socket = output.as_deref().is_some_and(names_socket);
+    let is_file = target(output.as_deref()) != Target::Stdout && !is_socket;
+    let fits = [
+        ("fields", matches!(format, Format::Json | Format::Csv | Format::Tsv)),
+        ("sensor-name", has_fields(*format)),
+        ("add-field", has_fields(*format)),
+        ("connection-ids", is_json || is_table(args)),
+        ("certificates", is_json && !is_socket),
+        ("local-time", *format == Format::Human),
+        ("rotate-size", is_file),
+        ("rotate-interval", is_file),
+        ("rotate-keep", is_file),
+        ("hour-folders", is_file && is_table(args)),
+    ];
+    let is_default = |name: &str| lines.get(name).is_some_and(|line| line < table) && !typed.contains(name);
+    fits.into_iter().filter(|(name, fits)| !fits && is_default(name)).map(|(name, _)| name).collect()
+}
+
+fn drop_default(args: &mut LiveArguments, name: &str) {
+    let LiveArguments { run, rotation, .. } = args;
+    let output = &mut run.output;
+    match name {
+        "fields" => output.fields.clear(),
+        "sensor-name" => output.sensor_name = None,
+        "add-field" => output.add_field.clear(),
+        "connection-ids" => output.connection_ids = false,
+        "certificates" => output.certificates = CertificateArgument::Whole,
+        "local-time" => output.local_time = false,
+        "rotate-size" => rotation.rotate_size = None,
+        "rotate-interval" => rotation.rotate_interval = None,
+        "rotate-keep" => rotation.rotate_keep = None,
+        #[cfg(feature = "parquet")]
+        "hour-folders" => rotation.hour_folders = false,
+        _ => {}
     }
 }
 

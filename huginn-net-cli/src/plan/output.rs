@@ -17,9 +17,9 @@ use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::names_socket;
 #[cfg(feature = "parquet")]
-use crate::output::{BatchWriter, TableFormat};
+use crate::output::{BatchWriter, TableFormat, event_batches, is_column};
 use crate::output::{
-    EventOutput, Renderer, Selected, Target, TextFormat, TextOptions, TextWriter, ZeekFolder, Zone,
+    EventOutput, OwnFields, Renderer, Selected, Target, TextFormat, TextOptions, TextWriter, ZeekFolder, Zone,
 };
 use crate::paths::name_of;
 
@@ -47,10 +47,11 @@ pub(crate) enum OutputContent {
     Table {
         format: TableFormat,
         connection_ids: bool,
+        own_fields: OwnFields,
         selected: Selected,
     },
     /// A folder of Zeek's logs.
-    Zeek(PathBuf, ZeekForm, Selected),
+    Zeek(PathBuf, ZeekForm, OwnFields, Selected),
 }
 
 impl OutputPlan {
@@ -86,7 +87,7 @@ impl OutputPlan {
     ) -> Result<Self, Failure> {
         let selected = select::selected(&args.select, written(args, events))?;
         let form = if args.format == Format::ZeekTsv { ZeekForm::Tsv } else { ZeekForm::Json };
-        let content = OutputContent::Zeek(folder.to_owned(), form, selected);
+        let content = OutputContent::Zeek(folder.to_owned(), form, own_fields(args)?, selected);
         Ok(Self { target: Target::File(folder.to_owned()), content, pages: false, appends: false })
     }
 
@@ -113,17 +114,18 @@ impl OutputPlan {
                 }
                 Ok(EventOutput::text_output(renderer, writer))
             }
-            OutputContent::Zeek(folder, form, selected) => {
-                let folder = ZeekFolder::create(folder, form);
+            OutputContent::Zeek(folder, form, own, selected) => {
+                let folder = ZeekFolder::create(folder, form, &own);
                 let folder = folder.map_err(|source| creating(&self.target, source))?;
                 Ok(EventOutput::zeek(folder, selected))
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table { format, connection_ids, selected } => {
+            OutputContent::Table { format, connection_ids, own_fields, selected } => {
                 if matches!(self.target, Target::Stdout) && io::IsTerminal::is_terminal(&io::stdout()) {
                     return Err(Failure::TableOnTerminal);
                 }
-                let writer = BatchWriter::create(&self.target, format, connection_ids, &selected.events);
+                let builder = event_batches(connection_ids, &own_fields).events(&selected.events);
+                let writer = BatchWriter::create(&self.target, format, builder);
                 let writer = writer.map_err(|source| creating(&self.target, source))?;
                 Ok(EventOutput::table(writer, selected))
             }
@@ -225,7 +227,11 @@ fn text(
 fn table(args: &OutputArguments, selected: Selected) -> Result<OutputContent, Failure> {
     let OutputArguments { format, connection_ids, .. } = *args;
     let format = if format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
-    Ok(OutputContent::Table { format, connection_ids, selected })
+    let own_fields = own_fields(args)?;
+    if let Some((name, _)) = own_fields.iter().find(|(name, _)| is_column(name)) {
+        return Err(Failure::Usage(format!("--add-field: tables have a column '{name}' already").into()));
+    }
+    Ok(OutputContent::Table { format, connection_ids, own_fields, selected })
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -20,7 +20,7 @@ use super::output::OutputContent;
 use crate::args::{DatabaseArguments, P0fArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
-use crate::output::{Selected, Target, TextFormat, TextOptions, Zone};
+use crate::output::{OwnFields, Selected, Target, TextFormat, TextOptions, Zone};
 use crate::stderr;
 
 /// The plan of `p0f`.
@@ -123,7 +123,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         format,
         selected: Selected::default(),
         fields: Vec::new(),
-        own_fields: String::new(),
+        own_fields: OwnFields::default(),
         connection_ids: false,
         repeats_certificates: true,
         has_colour: false,

@@ -208,9 +208,6 @@ impl ReloadPlan {
         let Command::Live(mut args) = arguments.command else {
             return Err(Failure::Usage("not a configuration of 'live'".into()));
         };
-        // As at the start.
-        prepare(&mut args).map_err(|failure| config::locate(args.place.as_ref(), failure))?;
-        self.needs.check(Needs::new(&args))?;
         let options = Options::new(&args);
         let changed = self.options.changed(&options);
         let files = NamedFiles::new(&args);
@@ -227,6 +224,9 @@ impl ReloadPlan {
             let names = fixed.join("', '");
             return Err(Failure::Usage(format!("'{names}' can change at a restart only").into()));
         }
+        // As at the start. An option that cannot change is named first: others may need it.
+        prepare(&mut args).map_err(|failure| config::locate(args.place.as_ref(), failure))?;
+        self.needs.check(Needs::new(&args))?;
         if self.options.tables != options.tables {
             let message = "an output of --format parquet can change at a restart only";
             return Err(Failure::Usage(message.into()));

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
 
 use super::{Policy, PrivilegeError};
@@ -21,12 +21,34 @@ const READABLE: [&str; 3] = ["/proc", "/sys/class/net", "/sys/devices"];
 
 /// Extent of the sandbox that the kernel supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Confinement {
+pub(crate) enum Confinement {
     /// The kernel has no Landlock, or a container blocks it.
     Unsupported,
     /// The kernel restricts only some of the access rights.
     Partial,
     Full,
+}
+
+/// Extent of the sandbox that the kernel supports. Makes rules that are never used: this needs no rights and restricts nothing.
+pub(crate) fn supported() -> Confinement {
+    let supports = |abi: ABI| {
+        let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        let rules = rules.handle_access(AccessFs::from_all(abi));
+        let rules = match AccessNet::from_all(abi) {
+            none if none.is_empty() => rules,
+            rights => rules.and_then(|rules| rules.handle_access(rights)),
+        };
+        let rules = match Scope::from_all(abi) {
+            none if none.is_empty() => rules,
+            scope => rules.and_then(|rules| rules.scope(scope)),
+        };
+        rules.and_then(Ruleset::create).is_ok()
+    };
+    match (supports(KNOWN), supports(ABI::V1)) {
+        (true, _) => Confinement::Full,
+        (false, true) => Confinement::Partial,
+        (false, false) => Confinement::Unsupported,
+    }
 }
 
 /// Denies this thread, and threads that it starts, everything that is not listed: files, TCP connections and ports, and

@@ -15,7 +15,8 @@ use nix::sys::prctl;
 use nix::unistd::{self, Gid, Uid};
 
 use self::account::Account;
-use self::confinement::{Confinement, confine};
+use self::confinement::confine;
+pub(crate) use self::confinement::{Confinement, supported};
 pub(crate) use self::policy::Policy;
 
 /// Privileges after dropping.

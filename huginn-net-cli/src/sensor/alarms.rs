@@ -5,19 +5,22 @@ use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
 use huginn_net::core::Amount;
 use huginn_net::{Escaped, Event, Observation};
+use serde::{Deserialize, Serialize};
 
 use crate::control::counters::AlertCounters;
 use crate::limits::MAX_ALERT_TEXT;
 use crate::output::{Messages, last_boundary};
 
 /// Minimum interval between two lines about the same alert, so that one client does not fill the log. Events and metrics have all.
-const ALARM_INTERVAL: Duration = Duration::from_secs(60);
+const ALARM_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Interval between two lines with the number of alerts without one.
+const COUNT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Maximum number of alerts without proof whose last line is remembered, and of proven ones, in a megabyte each. Beyond it, alerts are
 /// counted in one line for each interval.
@@ -87,9 +90,57 @@ impl Alarms {
         self.with_seen(|seen| seen.lines.report_rest(&|line| self.messages.warn(line)));
     }
 
+    /// The lines of the last [`ALARM_INTERVAL`], for the next start.
+    pub(super) fn saved(&self) -> Vec<SavedAlarm> {
+        let (now, time) = (Instant::now(), SystemTime::now());
+        self.with_seen(|seen| {
+            let lines = seen.lines.last.iter().zip([false, true]);
+            let lines = lines.flat_map(|(lines, proven)| lines.iter().map(move |line| (line, proven)));
+            let save = |((&alert, last), proven): ((&AlertId, &Last), bool)| {
+                let age = now.saturating_duration_since(last.at);
+                let at = time.checked_sub(age).filter(|_| age < ALARM_INTERVAL)?;
+                let at = at.duration_since(UNIX_EPOCH).ok()?.as_secs();
+                Some(SavedAlarm { alert, at, severity: last.severity.name().into(), proven })
+            };
+            lines.filter_map(save).collect()
+        })
+    }
+
+    /// Takes the lines that an earlier run printed: it prints none about these alerts before their interval is over.
+    pub(super) fn restore(&self, saved: Vec<SavedAlarm>) {
+        let (now, time) = (Instant::now(), SystemTime::now());
+        self.with_seen(|seen| {
+            for SavedAlarm { alert, at, severity, proven } in saved {
+                let at = UNIX_EPOCH.checked_add(Duration::from_secs(at));
+                // A time in the future is of another clock.
+                let age = at.and_then(|at| time.duration_since(at).ok());
+                let at = age.filter(|age| *age < ALARM_INTERVAL).and_then(|age| now.checked_sub(age));
+                let severity = Severity::ALL.iter().copied().find(|known| known.name() == &*severity);
+                let [of_unproven, of_proven] = &mut seen.lines.last;
+                let lines = if proven { of_proven } else { of_unproven };
+                if let (Some(at), Some(severity)) = (at, severity)
+                    && lines.len() < MAX_ALARMS
+                {
+                    lines.insert(alert, Last { at, severity, repeats: 0 });
+                }
+            }
+        });
+    }
+
     fn with_seen<R>(&self, update: impl FnOnce(&mut Seen) -> R) -> R {
         update(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// A line about an alert that an earlier run printed.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedAlarm {
+    alert: AlertId,
+    /// When, in seconds since the Unix epoch.
+    at: u64,
+    severity: Box<str>,
+    proven: bool,
 }
 
 /// An alert for [`AlarmLines`].
@@ -153,7 +204,7 @@ impl<K: Copy + Eq + Hash> AlarmLines<K> {
         if is_update && !is_worse {
             return false;
         }
-        let is_due = is_worse || is_over(Some(last.at), now);
+        let is_due = is_worse || is_over(Some(last.at), ALARM_INTERVAL, now);
         let is_printed = is_due
             && match last.repeats {
                 0 => print(line),
@@ -175,12 +226,12 @@ impl<K: Copy + Eq + Hash> AlarmLines<K> {
     fn flush(&mut self, now: Instant, print: Print<'_>) {
         if self.unreported == 0 {
             self.counted_at = Some(now);
-        } else if is_over(self.counted_at, now) {
+        } else if is_over(self.counted_at, COUNT_INTERVAL, now) {
             self.report_rest(print);
             self.counted_at = Some(now);
         }
         for lines in self.last.iter_mut().filter(|lines| lines.len() >= MAX_ALARMS) {
-            lines.retain(|_, last| !is_over(Some(last.at), now));
+            lines.retain(|_, last| !is_over(Some(last.at), ALARM_INTERVAL, now));
         }
     }
 
@@ -192,8 +243,8 @@ impl<K: Copy + Eq + Hash> AlarmLines<K> {
     }
 }
 
-fn is_over(at: Option<Instant>, now: Instant) -> bool {
-    at.is_none_or(|at| now.saturating_duration_since(at) >= ALARM_INTERVAL)
+fn is_over(at: Option<Instant>, interval: Duration, now: Instant) -> bool {
+    at.is_none_or(|at| now.saturating_duration_since(at) >= interval)
 }
 
 /// One line about an alert. Texts are shortened, control characters escaped.
@@ -234,6 +285,8 @@ impl Display for ShortName<'_> {
 mod tests {
     use std::cell::{Cell, RefCell};
     use std::time::Duration;
+
+    use huginn_net::{CaptureReader, HuginnNet};
 
     use super::*;
 
@@ -285,16 +338,16 @@ mod tests {
     #[test]
     fn each_alert_has_a_line_at_once_and_repeats_are_counted() {
         let mut standard = Standard::new();
-        for (seconds, id) in [(0, 1), (0, 2), (1, 3), (1, 1), (2, 1), (59, 2)] {
+        for (seconds, id) in [(0, 1), (0, 2), (1, 3), (1, 1), (2, 1), (3599, 2)] {
             assert!(standard.add(seconds, id, NEW));
         }
         assert_eq!(standard.said.take(), ["1", "2", "3"]);
-        standard.add(60, 1, NEW);
+        standard.add(3600, 1, NEW);
         assert_eq!(standard.said.take(), ["1; 2 more reports since its last line"]);
-        standard.flush(60);
+        standard.flush(3600);
         standard.finish();
         assert_eq!(standard.said.take(), ["1 more alert without a line"]);
-        standard.add(200, 2, NEW);
+        standard.add(3700, 2, NEW);
         assert_eq!(standard.said.take(), ["2"]);
     }
 
@@ -323,11 +376,11 @@ mod tests {
         standard.said.take();
         standard.add(0, 1, NEW);
         standard.has_room.set(false);
-        standard.add(60, 1, NEW);
+        standard.add(3600, 1, NEW);
         standard.has_room.set(true);
         standard.finish();
         assert_eq!(standard.said.take(), ["1", "1", "2 more alerts without a line"]);
-        standard.add(60, 1, NEW);
+        standard.add(3600, 1, NEW);
         assert_eq!((standard.said.take(), standard.lines.unreported), (vec!["1".to_owned()], 0));
     }
 
@@ -340,8 +393,35 @@ mod tests {
         assert_eq!(standard.said.take(), ["1"]);
         standard.flush(60);
         assert_eq!(standard.said.take(), ["10 more alerts without a line"]);
-        standard.add(60, MAX_ALARMS + 11, NEW);
+        standard.flush(3600);
+        standard.add(3600, MAX_ALARMS + 11, NEW);
         assert_eq!((standard.said.take().len(), standard.lines.last[0].len()), (1, 1));
+    }
+
+    #[test]
+    fn lines_of_the_last_hour_are_known_after_a_restart() {
+        let alarms = || Alarms::new(Messages::start().unwrap().0);
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/nmap-scan/nmap-scan.pcap");
+        let mut alerts = Vec::new();
+        let keep = |event: Event| alerts.extend(Alert::of(&event).is_some().then_some(event));
+        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), keep).unwrap();
+        let event = alerts.first().unwrap();
+        let lines = |alarms: &Alarms| alarms.with_seen(|seen| seen.lines.unreported);
+
+        let first = alarms();
+        first.on_event(event);
+        let saved = serde_json::to_string(&first.saved()).unwrap();
+        let second = alarms();
+        second.restore(serde_json::from_str(&saved).unwrap());
+        second.on_event(event);
+        assert_eq!((lines(&first), lines(&second)), (0, 1), "{saved}");
+
+        let mut old: Vec<SavedAlarm> = serde_json::from_str(&saved).unwrap();
+        old.iter_mut().for_each(|line| line.at -= 3600);
+        let third = alarms();
+        third.restore(old);
+        third.on_event(event);
+        assert_eq!(lines(&third), 0);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use hdrhistogram::Histogram;
-use huginn_net::Timestamp;
+use huginn_net::observation::FindingKind;
+use huginn_net::{Event, Observation, Timestamp};
 
 use crate::control::counters::{LatencyCounters, LatencySummary, LatencyTotals};
 
@@ -20,6 +21,17 @@ const BUCKET_BOUNDS: [u64; 16] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 10_000_000,
 ];
+
+/// Whether an event waits for what follows its packet: the end of a connection, or a pause. Its latency says nothing of the program.
+pub(super) fn is_late(event: &Event) -> bool {
+    match &event.kind {
+        Observation::Connection(_) => true,
+        Observation::Finding(finding) => {
+            matches!(finding.kind, FindingKind::Scan(_) | FindingKind::BruteForce(_))
+        }
+        _ => false,
+    }
+}
 
 /// Both latency distributions, readable from any thread.
 #[derive(Debug)]

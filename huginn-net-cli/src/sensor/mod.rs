@@ -29,6 +29,7 @@ use std::sync::Arc;
 use huginn_net_live::{LiveError, LiveSource, LiveStats};
 
 use self::started::Sensor;
+use self::state::Restored;
 use crate::control::Sockets;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -36,6 +37,7 @@ use crate::output::{LiveTarget, Messages, OutputQueue};
 use crate::plan::{BaselineFile, LiveMessages, LivePlan};
 use crate::privileges::{self, Dropped};
 use crate::signals::PendingSignals;
+use crate::state_lock::StateLock;
 use crate::stderr;
 use crate::views::terminal::Feed;
 
@@ -46,12 +48,12 @@ pub(crate) fn run(mut plan: LivePlan) -> Result<Outcome, Failure> {
     let opened = Opened::new(&plan)?;
     let rights = privileges::drop(&plan.policy)?;
     check_places(&plan)?;
+    let _lock = plan.state.as_ref().map(|plan| StateLock::take(&plan.path)).transpose()?;
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
-    if let Some(restored) = restored {
-        restored.report(plan.messages.has_totals, &standard_error.messages);
-    }
-    let (sensor, analyzer, sources) = Sensor::start(plan, opened, standard_error)?;
+    let report = |restored: Restored| restored.report(plan.messages.has_totals, &standard_error.messages);
+    let alarms = restored.map(report).unwrap_or_default();
+    let (sensor, analyzer, sources) = Sensor::start(plan, opened, standard_error, alarms)?;
     sensor.run(analyzer, sources)
 }
 

@@ -12,8 +12,8 @@ use huginn_net_live::{LiveStats, Stopper};
 use super::alarms::Alarms;
 use super::event_counters::EventCounters;
 use super::extract::Extract;
-use super::latency::Latency;
-use super::outputs::{OutputReader, Outputs};
+use super::latency::{Latency, is_late};
+use super::outputs::{OutputReader, Outputs, has_latency};
 use super::view::LiveView;
 use super::watch::Watched;
 use crate::output::{LiveTarget, OutputError};
@@ -97,9 +97,9 @@ impl LiveEvents<'_> {
             on_event(&event);
             text.clear();
             reader.render(&event, &mut text);
-            let ts = event.ts;
+            let (ts, is_late) = (event.ts, is_late(&event));
             let is_in_table = reader.push_to_tables(event);
-            if is_in_table && text.is_empty() {
+            if is_in_table && text.is_empty() && !is_late {
                 sink.latency.record(&[ts.as_nanos()], sink.stats.taken_at());
             }
             let flow = sink.event(ts, &text);
@@ -130,10 +130,12 @@ impl TextSink for MeasuredOutputs<'_> {
         if text.is_empty() {
             return ControlFlow::Continue(());
         }
-        if self.captured.is_empty() {
-            self.taken_at = self.stats.taken_at();
+        if has_latency(text) {
+            if self.captured.is_empty() {
+                self.taken_at = self.stats.taken_at();
+            }
+            self.captured.push(ts.as_nanos());
         }
-        self.captured.push(ts.as_nanos());
         self.outputs.push(ts, text)
     }
 

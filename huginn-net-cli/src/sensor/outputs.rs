@@ -11,6 +11,7 @@ use huginn_net::core::{Amount, Replaceable};
 use huginn_net::{Event, Timestamp};
 use huginn_net_live::Stopper;
 
+use super::latency::is_late;
 use super::once::Once;
 use crate::args::OptionValues;
 use crate::control::counters::{NamedOutputCounters, RepeatCounters};
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 use crate::limits::EVENTS_FLUSH_TIMEOUT;
 use crate::output::{
     DayHeadings, LiveTarget, Messages, OutputCounters, OutputError, OutputHandle, OutputQueue, Renderer,
-    Rotation, TextOptions,
+    Rotation, TextFormat, TextOptions,
 };
 #[cfg(feature = "parquet")]
 use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
@@ -46,7 +47,7 @@ pub(super) struct Outputs {
 
 /// What all outputs have in common.
 pub(super) struct Setting {
-    /// Names of the interfaces, by their index; empty unless events name theirs.
+    /// Names of the interfaces, by their index.
     pub(super) interfaces: Vec<String>,
     /// Whether the terminal shows events itself.
     pub(super) has_view: bool,
@@ -339,26 +340,28 @@ impl Queues {
                     }
                 };
                 state.queue.shorten_certificates(!options.repeats_certificates);
-                Ok(Output { state, form: Form::text(options, setting.interfaces.clone(), is_hidden) })
+                let interfaces = setting.named_interfaces(Some(options.format));
+                Ok(Output { state, form: Form::text(options, interfaces, is_hidden) })
             }
             OutputContent::Zeek(..) => {
                 Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table { connection_ids, ref selected, .. } => {
+            OutputContent::Table { connection_ids, ref own_fields, ref selected, .. } => {
                 let selected = Box::new(selected.clone());
                 let LiveTarget::File(path) = plan.target.clone() else {
                     return Err(Failure::Usage("--format parquet of 'live' needs -o FILE".into()));
                 };
                 let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
                 check_directory_writable(&path).map_err(folder)?;
-                let interfaces = setting.interfaces.clone();
+                let interfaces = setting.named_interfaces(None);
                 let files = TableFiles {
                     names: StampedFiles::new(path, ".parquet"),
                     rotation: plan.rotation,
                     hour_folders: plan.hour_folders,
                     interfaces: interfaces.clone(),
                     connection_ids,
+                    own_fields: own_fields.clone(),
                 };
                 let (queue, sender) = files.write(QUEUED_EVENTS, setting.messages.clone())?;
                 let state = self.add(plan, queue);
@@ -399,6 +402,13 @@ impl OpenOutput {
 }
 
 impl Setting {
+    /// Names of the interfaces, by their index, for an output whose events name theirs; else none. In our own formats they do if there
+    /// are several.
+    fn named_interfaces(&self, format: Option<TextFormat>) -> Vec<String> {
+        let is_named = self.interfaces.len() > 1 || matches!(format, Some(TextFormat::Other(_)));
+        if is_named { self.interfaces.clone() } else { Vec::new() }
+    }
+
     fn open_text(&self, plan: &LiveOutputPlan) -> Result<OutputQueue, OutputError> {
         OutputQueue::open(&plan.target, plan.rotation, OUTPUT_QUEUE_BYTES, self.messages.clone())
     }
@@ -464,7 +474,8 @@ impl Output {
                 return;
             }
         }
-        let frame = Frame { id: self.state.id, len: text.len().saturating_sub(begin), key };
+        let len = text.len().saturating_sub(begin);
+        let frame = Frame { id: self.state.id, len, key, is_late: is_late(event) };
         if let Some(head) = text.get_mut(start..begin) {
             head.copy_from_slice(&frame.head());
         }
@@ -496,15 +507,18 @@ struct Frame {
     len: usize,
     /// What `--once` remembers of the event; 0 if nothing.
     key: u64,
+    /// Whether its [latency](is_late) means nothing.
+    is_late: bool,
 }
 
 impl Frame {
-    const HEAD_BYTES: usize = 16;
+    const HEAD_BYTES: usize = 17;
 
     fn head(self) -> [u8; Self::HEAD_BYTES] {
         let mut head = [0; Self::HEAD_BYTES];
         let len = u32::try_from(self.len).unwrap_or(u32::MAX);
         let bytes = self.id.to_le_bytes().into_iter().chain(len.to_le_bytes()).chain(self.key.to_le_bytes());
+        let bytes = bytes.chain([u8::from(self.is_late)]);
         head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
         head
     }
@@ -514,10 +528,17 @@ impl Frame {
         let (id, rest) = text.split_first_chunk()?;
         let (len, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
+        let (is_late, rest) = rest.split_first()?;
         let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
         let (text, rest) = rest.split_at_checked(len)?;
-        Some((Self { id: u32::from_le_bytes(*id), len, key: u64::from_le_bytes(*key) }, text, rest))
+        let (id, key) = (u32::from_le_bytes(*id), u64::from_le_bytes(*key));
+        Some((Self { id, len, key, is_late: *is_late != 0 }, text, rest))
     }
+}
+
+/// Whether the latency of a [rendered](OutputReader::render) event counts.
+pub(super) fn has_latency(frames: &[u8]) -> bool {
+    Frame::split(frames).is_some_and(|(frame, ..)| !frame.is_late)
 }
 
 /// The outputs, for each event.
@@ -622,9 +643,9 @@ mod tests {
     #[test]
     fn frames_are_split_as_they_were_written() {
         let frames = [
-            Frame { id: 7, len: 3, key: u64::MAX - 1 },
-            Frame { id: 8, len: 0, key: 0 },
-            Frame { id: u32::MAX, len: 2, key: 5 },
+            Frame { id: 7, len: 3, key: u64::MAX - 1, is_late: false },
+            Frame { id: 8, len: 0, key: 0, is_late: true },
+            Frame { id: u32::MAX, len: 2, key: 5, is_late: false },
         ];
         let mut text = Vec::new();
         for (frame, line) in frames.iter().zip([&b"abc"[..], b"", b"de"]) {

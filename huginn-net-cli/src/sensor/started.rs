@@ -7,6 +7,7 @@ use huginn_net::core::{Amount, FirstFrames};
 use huginn_net::p0f::P0fAnswer;
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 
+use super::alarms::SavedAlarm;
 use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
 use super::key_logs::KeyLogReader;
@@ -55,6 +56,7 @@ impl Sensor {
         plan: LivePlan,
         opened: Opened,
         standard_error: StandardError,
+        alarms: Vec<SavedAlarm>,
     ) -> Result<(Self, HuginnNet, Vec<LiveSource>), Failure> {
         let Opened { signals, mut sources, sockets } = opened;
         let count = sources.len();
@@ -63,14 +65,16 @@ impl Sensor {
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
         let can_change = plan.reload.as_ref().is_some_and(ReloadPlan::has_configuration);
         let stopper = source.stopper();
+        let interfaces = source.stats().interfaces().into_iter().map(|interface| interface.name);
         let setting = Setting {
-            interfaces: named_interfaces(&source.stats()),
+            interfaces: interfaces.collect(),
             has_view: plan.view.is_some(),
             messages: messages.clone(),
             stopper: stopper.clone(),
         };
         let outputs = Outputs::open(plan.outputs, can_change, setting)?;
         let measures = Measures::new(plan.watch, messages)?;
+        measures.alarms.restore(alarms);
         let names = source.stats().interfaces().into_iter().map(|interface| interface.name).collect();
         let named = named_interfaces(&source.stats());
         let extract = plan.extract.map(|plan| Extract::start(plan, count, names, named, messages.clone()));

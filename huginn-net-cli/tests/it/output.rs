@@ -467,6 +467,41 @@ fn zeek_logs_are_files_of_a_folder() {
     }
 }
 
+/// The name of the sensor and fields of the user are in each format that has fields.
+#[test]
+fn events_of_every_format_name_their_sensor() {
+    let capture = capture("tls-curl.pcap");
+    let own = ["--sensor-name", "berlin-1", "--add-field", "site=berlin, \"west\"", "--events", "tls_client"];
+    let lines = |args: &[&str]| stdout(&[&own[..], args, &[&capture]].concat());
+    for (format, sensor, site) in [
+        ("json", "/sensor", "/site"),
+        ("eve", "/host", "/huginn/site"),
+        ("zeek", "/huginn.sensor", "/huginn.site"),
+        ("ecs", "/observer/name", "/labels/site"),
+        ("ocsf", "/metadata/loggers/0/name", "/unmapped/site"),
+    ] {
+        let text = lines(&["--format", format]);
+        assert_eq!(text.lines().count(), 6, "{format}");
+        for line in text.lines() {
+            let event: Value = serde_json::from_str(line).unwrap();
+            let value = |path| event.pointer(path).and_then(Value::as_str);
+            assert_eq!((value(sensor), value(site)), (Some("berlin-1"), Some("berlin, \"west\"")), "{line}");
+        }
+    }
+    assert_eq!(
+        lines(&["--format", "csv", "--fields", "sni"]).lines().take(2).collect::<Vec<_>>(),
+        ["sni,sensor,site", "www.example.test,berlin-1,\"berlin, \"\"west\"\"\""]
+    );
+    let folder = tempfile::tempdir().unwrap();
+    lines(&["--format", "zeek-tsv", "--zeek-dir", folder.path().to_str().unwrap()]);
+    let log = fs::read_to_string(folder.path().join("ssl.log")).unwrap();
+    assert!(log.contains("\thuginn.sensor\thuginn.site\n") && log.contains("\tstring\tstring\n"), "{log}");
+    let rows = log.lines().filter(|line| line.ends_with("\tberlin-1\tberlin, \"west\""));
+    assert_eq!(rows.count(), 6);
+    let refused = run(&["--sensor-name", "s", &capture]);
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("--sensor-name"));
+}
+
 /// Later events of a certificate have its SHA-256 and length, for any number of workers, and the rest as without the option.
 #[test]
 fn certificates_are_complete_once() {

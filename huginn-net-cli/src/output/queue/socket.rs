@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::Duration;
 
-use crate::output::collector::{Collector, CollectorSocket};
+use crate::output::collector::{Collector, CollectorSocket, Server};
 
 /// Time that a connection to a collector has to be accepted: shorter than shutdown waits for the writer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -15,6 +15,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) struct Socket {
     collector: Collector,
     connection: Option<Connection>,
+    /// Whether the next connection looks the name of its host up again: its address may have changed.
+    is_again: bool,
 }
 
 #[derive(Debug)]
@@ -27,7 +29,7 @@ enum Connection {
 
 impl Socket {
     pub(super) fn new(collector: Collector) -> Self {
-        Self { collector, connection: None }
+        Self { collector, connection: None, is_again: false }
     }
 
     pub(super) fn collector(&self) -> &Collector {
@@ -37,6 +39,16 @@ impl Socket {
     /// Closes the connection: the next line makes another one.
     pub(super) fn close(&mut self) {
         self.connection = None;
+    }
+
+    fn open(&mut self) -> io::Result<Connection> {
+        let socket = &mut self.collector.socket;
+        if let CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) = socket
+            && std::mem::replace(&mut self.is_again, true)
+        {
+            server.look_up();
+        }
+        Connection::open(socket)
     }
 
     /// Writes a part of `lines`, or the first line as a datagram. Never blocks. The rest of a line is not written to another
@@ -49,7 +61,7 @@ impl Socket {
             if is_begun {
                 return Err(io::ErrorKind::ConnectionReset.into());
             }
-            self.connection = Some(Connection::open(&self.collector.socket)?);
+            self.connection = Some(self.open()?);
         }
         let Some(connection) = &mut self.connection else { return Err(io::ErrorKind::NotConnected.into()) };
         let line = lines.get(..first_line).unwrap_or(lines);
@@ -74,13 +86,13 @@ impl Socket {
 impl Connection {
     fn open(socket: &CollectorSocket) -> io::Result<Self> {
         match socket {
-            CollectorSocket::Tcp(addresses, _) => {
+            CollectorSocket::Tcp(Server { addresses, .. }) => {
                 let stream =
                     first(addresses, |address| TcpStream::connect_timeout(&address, CONNECT_TIMEOUT))?;
                 stream.set_nonblocking(true)?;
                 Ok(Self::Tcp(stream))
             }
-            CollectorSocket::Udp(addresses) => {
+            CollectorSocket::Udp(Server { addresses, .. }) => {
                 let socket = first(addresses, |address| {
                     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                     let socket = UdpSocket::bind(any)?;

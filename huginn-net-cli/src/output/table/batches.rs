@@ -6,8 +6,8 @@ use std::path::Path;
 
 use arrow_ipc::writer::StreamWriter;
 use huginn_net::Event;
-use huginn_net_arrow::EventBatchBuilder;
 use huginn_net_arrow::arrow_schema::{ArrowError, SchemaRef};
+use huginn_net_arrow::{EventBatchBuilder, columns};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
@@ -15,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 
 #[cfg(unix)]
 use crate::output::unfinished_file::UnfinishedFile;
-use crate::output::{Document, TableFormat, Target};
+use crate::output::{Document, OwnFields, TableFormat, Target};
 
 /// Rows of a record batch.
 #[cfg(feature = "parquet")]
@@ -33,6 +33,16 @@ const ROW_GROUP_ROWS: usize = 1 << 18;
 #[cfg(feature = "parquet")]
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
+/// The rows of a table of events.
+pub(crate) fn event_batches(connection_ids: bool, own: &OwnFields) -> EventBatchBuilder {
+    EventBatchBuilder::new().connection_ids(connection_ids).constants(own.iter())
+}
+
+/// Whether tables of events have a column with this name.
+pub(crate) fn is_column(name: &str) -> bool {
+    columns().iter().any(|column| column.name == name)
+}
+
 /// Writes events as a table.
 pub(crate) struct BatchWriter {
     builder: EventBatchBuilder,
@@ -45,14 +55,12 @@ enum Table {
 }
 
 impl BatchWriter {
-    /// Creates the table: in a file, or on standard output. `events`: the kinds that are written; all if empty.
+    /// Creates the table: in a file, or on standard output.
     pub(crate) fn create(
         target: &Target,
         format: TableFormat,
-        connection_ids: bool,
-        events: &[&'static str],
+        builder: EventBatchBuilder,
     ) -> io::Result<Self> {
-        let builder = EventBatchBuilder::new().connection_ids(connection_ids).events(events);
         let out = Document::create(target)?;
         let schema = SchemaRef::clone(builder.schema());
         let table = match format {

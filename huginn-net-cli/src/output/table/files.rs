@@ -11,14 +11,13 @@ use std::time::SystemTime;
 
 use huginn_net::core::Amount;
 use huginn_net::{Event, Timestamp};
-use huginn_net_arrow::EventBatchBuilder;
 
-use super::batches::BatchWriter;
+use super::batches::{BatchWriter, event_batches};
 use crate::limits::WRITE_RETRY_DELAY;
-use crate::output::OutputError;
 use crate::output::files::{Rotation, StampedFiles};
 use crate::output::queue::messages::Messages;
 use crate::output::queue::{OutputQueue, Pause, Shared};
+use crate::output::{OutputError, OwnFields};
 use crate::paths::PathName;
 use crate::paths::parent_directory;
 
@@ -35,6 +34,7 @@ pub(crate) struct TableFiles {
     /// Names of the interfaces, if there are several.
     pub(crate) interfaces: Vec<String>,
     pub(crate) connection_ids: bool,
+    pub(crate) own_fields: OwnFields,
 }
 
 /// A file that is being written.
@@ -93,8 +93,8 @@ impl TableFiles {
     /// Creates the next file.
     fn create(&self, now: SystemTime) -> io::Result<OpenFile> {
         let name = self.unused_name(now)?;
-        let builder = EventBatchBuilder::new().interfaces(self.interfaces.clone());
-        let builder = builder.connection_ids(self.connection_ids);
+        let builder = event_batches(self.connection_ids, &self.own_fields);
+        let builder = builder.interfaces(self.interfaces.clone());
         let table = BatchWriter::new_parquet_file(&name, builder)?;
         Ok(OpenFile { table, name, rows: 0, period: self.rotation.period(now), hour: hour(now) })
     }
@@ -242,7 +242,14 @@ mod tests {
     fn files(folder: &Path, hour_folders: bool) -> TableFiles {
         let rotation = Rotation { every: Some(Duration::from_secs(60)), ..Rotation::default() };
         let names = StampedFiles::new(folder.join("events.parquet"), ".parquet");
-        TableFiles { names, rotation, hour_folders, interfaces: Vec::new(), connection_ids: false }
+        TableFiles {
+            names,
+            rotation,
+            hour_folders,
+            interfaces: Vec::new(),
+            connection_ids: false,
+            own_fields: OwnFields::default(),
+        }
     }
 
     fn at(seconds: u64) -> SystemTime {

@@ -13,14 +13,16 @@ use serde_json::Value;
 pub(super) struct Fields {
     /// The paths with dots: `client.ip`.
     paths: Vec<String>,
+    /// Columns after them that have the same text in each row.
+    own: Vec<(String, String)>,
     /// Whether tabs separate columns, instead of commas.
     tabs: bool,
 }
 
 impl Fields {
-    /// The fields at these paths, as columns that tabs or commas separate.
-    pub(super) fn new(paths: Vec<String>, tabs: bool) -> Self {
-        Self { paths, tabs }
+    /// The fields at these paths, as columns that tabs or commas separate. `own`: names and texts of columns after them.
+    pub(super) fn new(paths: Vec<String>, own: Vec<(String, String)>, tabs: bool) -> Self {
+        Self { paths, own, tabs }
     }
 
     /// Whether there are none, which stands for all fields of JSON.
@@ -30,14 +32,16 @@ impl Fields {
 
     /// Writes the line of headings.
     pub(super) fn write_headings(&self, out: &mut impl Write) -> io::Result<()> {
-        self.write_row(out, self.paths.clone())
+        let own = self.own.iter().map(|(name, _)| name);
+        self.write_row(out, self.paths.iter().chain(own).cloned().collect())
     }
 
     /// Appends the fields of an event, given as JSON, as a row. Fields that it does not have are empty.
     pub(super) fn write(&self, json: &[u8], out: &mut impl Write) -> io::Result<()> {
         let event: Value = serde_json::from_slice(json)?;
         let cell = |path: &String| find(&event, path).map(|value| cell(&value)).unwrap_or_default();
-        self.write_row(out, self.paths.iter().map(cell).collect())
+        let own = self.own.iter().map(|(_, text)| csv_text(text).into_owned());
+        self.write_row(out, self.paths.iter().map(cell).chain(own).collect())
     }
 
     /// Appends an object with the fields of an event that it has, each with its path as name, in the order of `--fields`.
@@ -117,7 +121,7 @@ mod tests {
     use super::*;
 
     fn fields(paths: &[&str], tabs: bool) -> Fields {
-        Fields::new(paths.iter().map(ToString::to_string).collect(), tabs)
+        Fields::new(paths.iter().map(ToString::to_string).collect(), Vec::new(), tabs)
     }
 
     fn row(paths: &[&str], tabs: bool, json: &str) -> String {

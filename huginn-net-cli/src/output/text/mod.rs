@@ -13,7 +13,7 @@ use std::io::Write;
 
 use huginn_net::Event;
 use huginn_net::p0f::P0fLine;
-use huginn_net::record::formats::{EventFormat, FormattedEvent};
+use huginn_net::record::formats::{self, EventFormat, FormattedEvent};
 use huginn_net::record::{EventNames, JsonEvent};
 
 use self::blocks::Blocks;
@@ -25,6 +25,7 @@ pub(crate) use self::lines::{Lines, certificates_in_words, handshake_in_words};
 #[cfg(unix)]
 pub(crate) use self::syslog::Syslog;
 pub(crate) use self::writer::TextWriter;
+use super::own_fields::{OwnFields, add_to_object};
 use super::{Selected, Zone};
 
 /// Formats of text.
@@ -53,8 +54,7 @@ pub(crate) struct TextOptions {
     pub(crate) selected: Selected,
     /// Paths of the columns of CSV and TSV, and of the fields of JSON; all fields if empty.
     pub(crate) fields: Vec<String>,
-    /// Fields that JSON has beside those of the event, each after a comma.
-    pub(crate) own_fields: String,
+    pub(crate) own_fields: OwnFields,
     /// Whether JSON has the identifier of the connection.
     pub(crate) connection_ids: bool,
     /// Whether JSON has a certificate completely each time, and not only once in a file.
@@ -97,6 +97,10 @@ pub(crate) struct Renderer {
     blocks: Blocks,
     lines: Lines,
     fields: Fields,
+    /// What the user adds to JSON, with a comma before each field.
+    own_json: String,
+    /// What the user adds to the format of another tool.
+    own_formatted: Option<formats::OwnFields>,
     /// Names of the interfaces, by their index; empty unless events name theirs.
     interfaces: Vec<String>,
     file: Option<String>,
@@ -105,10 +109,17 @@ pub(crate) struct Renderer {
 impl Renderer {
     pub(crate) fn new(mut options: TextOptions) -> Self {
         let fields = std::mem::take(&mut options.fields);
+        let own_formatted = match options.format {
+            TextFormat::Other(format) => options.own_fields.formatted(format),
+            _ => None,
+        };
+        let own_fields = options.own_fields.iter().map(|(name, text)| (name.to_owned(), text.to_owned()));
         Self {
             blocks: Blocks::new(options.has_colour, options.zone.clone()),
             lines: Lines::new(options.has_colour, options.zone.clone()),
-            fields: Fields::new(fields, options.format == TextFormat::Tsv),
+            fields: Fields::new(fields, own_fields.collect(), options.format == TextFormat::Tsv),
+            own_json: options.own_fields.json(),
+            own_formatted,
             options,
             interfaces: Vec::new(),
             file: None,
@@ -173,14 +184,14 @@ impl Renderer {
             TextFormat::Blocks => self.blocks.write(text, event, self.file.as_deref()),
             TextFormat::Json if self.fields.is_empty() => {
                 self.write_json(event, text);
-                self.add_own_fields(text);
+                add_to_object(text, &self.own_json);
                 text.push(b'\n');
             }
             TextFormat::Json => {
                 let mut json = Vec::new();
                 self.write_json(event, &mut json);
                 let _ = self.fields.write_json(&json, text);
-                self.add_own_fields(text);
+                add_to_object(text, &self.own_json);
                 text.push(b'\n');
             }
             TextFormat::Csv | TextFormat::Tsv => {
@@ -189,8 +200,12 @@ impl Renderer {
                 let _ = self.fields.write(&json, text);
             }
             TextFormat::Other(format) => {
-                let names = (self.file.as_deref(), self.interface(event));
-                FormattedEvent::new(format, event).with_names(names.0, names.1).write_to(text);
+                let formatted = FormattedEvent::new(format, event);
+                let mut formatted = formatted.with_names(self.file.as_deref(), self.interface(event));
+                if let Some(own) = &self.own_formatted {
+                    formatted = formatted.with_own_fields(own);
+                }
+                formatted.write_to(text);
                 text.push(b'\n');
             }
             TextFormat::P0fLog => {
@@ -204,20 +219,6 @@ impl Renderer {
                 }
             }
         }
-    }
-
-    /// Adds the fields of the user to an object at the end of the text.
-    fn add_own_fields(&self, text: &mut Vec<u8>) {
-        if self.options.own_fields.is_empty() {
-            return;
-        }
-        // The brace that closes the object.
-        text.pop();
-        let is_empty = text.last() == Some(&b'{');
-        let fields =
-            if is_empty { self.options.own_fields.trim_start_matches(',') } else { &self.options.own_fields };
-        text.extend_from_slice(fields.as_bytes());
-        text.push(b'}');
     }
 
     /// Whether an event is written.

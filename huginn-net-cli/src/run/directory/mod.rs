@@ -21,8 +21,9 @@ use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
 use crate::limits::{MAX_WATCHED_FILES, OLDER_FILE_QUIET};
-use crate::paths::{name_of, open_output};
+use crate::paths::name_of;
 use crate::plan::InputFile;
+use crate::state_lock::StateLock;
 
 /// Minimum interval between two writes of a file of `--state`.
 const STATE_INTERVAL: Duration = Duration::from_secs(1);
@@ -90,7 +91,7 @@ pub(crate) struct WatchedDirectory {
 impl WatchedDirectory {
     /// Watches a directory. `state`: the file that remembers which captures were analysed.
     pub(crate) fn open(path: PathBuf, state: Option<PathBuf>) -> Result<Self, Failure> {
-        let lock = state.as_deref().map(lock_state).transpose()?;
+        let lock = state.as_deref().map(StateLock::take).transpose()?;
         let processed =
             state.as_deref().map_or_else(|| Ok(ProcessedFiles::default()), ProcessedFiles::read)?;
         // What is closed after this line is seen, and what was closed before is found.
@@ -239,36 +240,6 @@ impl WatchedDirectory {
             }
         }
     }
-}
-
-/// A lock of a state that ends with the process.
-#[cfg(target_os = "linux")]
-type StateLock = nix::fcntl::Flock<fs::File>;
-/// Other systems have no lock.
-#[cfg(not(target_os = "linux"))]
-type StateLock = ();
-
-/// Locks the file `PATH.lock`: the state itself is replaced at each write.
-#[cfg(target_os = "linux")]
-fn lock_state(path: &Path) -> Result<StateLock, Failure> {
-    use nix::fcntl::{Flock, FlockArg, OFlag};
-
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let name = PathBuf::from(name);
-    let failed = |source| Failure::Create { path: name_of(&name), source };
-    let options = &mut fs::File::options();
-    let file =
-        open_output(&name, options.write(true).create(true), OFlag::O_NONBLOCK.bits()).map_err(failed)?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
-        nix::errno::Errno::EWOULDBLOCK => Failure::StateInUse { path: name_of(path) },
-        error => failed(error.into()),
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn lock_state(_path: &Path) -> Result<StateLock, Failure> {
-    Ok(())
 }
 
 /// The name of a compressed file without the ending of its compression.

@@ -1,5 +1,5 @@
-//! The format of a state: JSON Lines of a header, a line for each host with the oldest update first, a baseline if there is one, and an
-//! end with a hash, without which a file is damaged.
+//! The format of a state: JSON Lines of a header, a line for each host with the oldest update first, one for each alert that had a line on
+//! standard error in the last hour, a baseline if there is one, and an end with a hash, without which a file is damaged.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::limits::MAX_BASELINE_BYTES;
+use crate::sensor::alarms::SavedAlarm;
 
 /// Maximum size of a file of `live --state`, in bytes: several times that of a full table.
 const MAX_HOST_STATE_BYTES: u64 = 1 << 30;
@@ -54,6 +55,8 @@ pub(super) struct Content {
     pub(super) fingerprints: u64,
     /// When it was written.
     pub(super) written: String,
+    /// The alerts that had a line.
+    pub(super) alarms: Vec<SavedAlarm>,
     /// Number of hosts that could not be restored, and the reason of the first one.
     pub(super) left_out: Option<(u64, HostRecordError)>,
 }
@@ -75,6 +78,9 @@ struct End {
 
 /// What the line of the end begins with.
 const END_PREFIX: &[u8] = br#"{"end":"#;
+
+/// What the line of an alert begins with.
+const ALERT_PREFIX: &[u8] = br#"{"alert":"#;
 
 /// What the first line of a baseline begins with.
 const BASELINE_PREFIX: &[u8] = br#"{"huginn_net_baseline":"#;
@@ -133,6 +139,11 @@ impl<W: Write> StateWriter<W> {
                 Ok(())
             }
         }
+    }
+
+    /// Writes the alerts that had a line. Call it after the hosts.
+    pub(super) fn add_alarms(&mut self, alarms: &[SavedAlarm]) -> io::Result<()> {
+        alarms.iter().try_for_each(|alarm| self.write(alarm))
     }
 
     /// Writes the fingerprints that the baseline of the analysis did not have at its start, and the end. Returns the number of hosts that
@@ -234,7 +245,7 @@ pub(super) fn restore(
     file.seek(SeekFrom::Start(0))?;
     let mut lines = Lines::new(file);
     let written = lines.header()?.written;
-    let mut content = Content { hosts: 0, fingerprints: 0, written, left_out: None };
+    let mut content = Content { hosts: 0, fingerprints: 0, written, alarms: Vec::new(), left_out: None };
     let mut baseline: Vec<u8> = Vec::new();
     loop {
         let number = lines.number.saturating_add(1);
@@ -244,6 +255,11 @@ pub(super) fn restore(
             if baseline.len() as u64 > MAX_BASELINE_BYTES {
                 return Err(Unreadable::Damaged("its baseline is too long"));
             }
+            continue;
+        }
+        if line.starts_with(ALERT_PREFIX) {
+            let alarm = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
+            content.alarms.push(alarm);
             continue;
         }
         let saved: SavedHost = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;

@@ -14,7 +14,7 @@ use huginn_net::core::Amount;
 use huginn_net::hosts::{HostId, Hosts, SavedHost};
 
 use self::file::{Content, StateWriter, Unreadable};
-use super::measures::StateStatus;
+use super::alarms::SavedAlarm;
 use super::status::LiveStatus;
 use crate::failure::Failure;
 use crate::limits::HOSTS_PER_QUERY;
@@ -70,8 +70,9 @@ fn open(path: &Path) -> Result<Option<File>, Failure> {
 }
 
 impl Restored {
-    /// Says what was read. Keeps a file that could not be read under another name. Call it after privileges are dropped.
-    pub(super) fn report(self, has_totals: bool, messages: &Messages) {
+    /// Says what was read, and returns the alerts that had a line. Keeps a file that could not be read under another name. Call it after
+    /// privileges are dropped.
+    pub(super) fn report(self, has_totals: bool, messages: &Messages) -> Vec<SavedAlarm> {
         let Self { path, outcome } = self;
         match outcome {
             Ok(content) => {
@@ -88,6 +89,7 @@ impl Restored {
                     let hosts = Amount(left_out, "host(s)");
                     messages.warn(&format_args!("{}: {hosts} left out: {reason}", name_of(&path)));
                 }
+                content.alarms
             }
             Err(error) => {
                 let aside = unread_name(&path);
@@ -96,6 +98,7 @@ impl Restored {
                     Err(error) => format!("the file will be replaced: {error}"),
                 };
                 messages.warn(&format_args!("{}: {error}: starts without hosts; {kept}", name_of(&path)));
+                Vec::new()
             }
         }
     }
@@ -105,7 +108,7 @@ impl Restored {
 #[derive(Debug)]
 pub(super) struct StateKeeper {
     path: PathBuf,
-    counters: Arc<StateStatus>,
+    status: Arc<LiveStatus>,
     requests: StateRequests,
     thread: JoinHandle<()>,
 }
@@ -128,11 +131,11 @@ impl StateKeeper {
         messages: Messages,
     ) -> io::Result<(Self, StateRequests)> {
         let (requests, received) = sync_channel(1);
-        let (of_thread, counters) = (path.clone(), status.state());
-        let run = move || write_on_request(&of_thread, &status, &messages, &received);
+        let (of_thread, to) = (path.clone(), Arc::clone(&status));
+        let run = move || write_on_request(&of_thread, &to, &messages, &received);
         let thread = thread::Builder::new().name("huginn-state".to_owned()).spawn(run)?;
         let requests = StateRequests(requests);
-        Ok((Self { path, counters, requests: requests.clone(), thread }, requests))
+        Ok((Self { path, status, requests: requests.clone(), thread }, requests))
     }
 
     /// Waits for the thread, and writes the state of an analysis that has ended.
@@ -144,9 +147,10 @@ impl StateKeeper {
             for id in hosts.ids_by_age() {
                 hosts.saved(id).map_or(Ok(()), |host| writer.add(&host))?;
             }
+            writer.add_alarms(&self.status.alarms().saved())?;
             writer.finish(hosts.learned().as_ref())
         });
-        self.counters.count(written.is_ok());
+        self.status.state().count(written.is_ok());
         let left_out = written.map_err(|source| Failure::Create { path: name_of(&self.path), source })?;
         report_left_out(left_out, &self.path, messages);
         Ok(())
@@ -189,6 +193,7 @@ fn write_hosts<W: io::Write>(mut writer: StateWriter<W>, status: &LiveStatus) ->
         });
         copied.ok_or_else(ended)?.iter().try_for_each(|host| writer.add(host))?;
     }
+    writer.add_alarms(&status.alarms().saved())?;
     let learned = status.query_hosts(|hosts| hosts.learned()).ok_or_else(ended)?;
     writer.finish(learned.as_ref())
 }
