@@ -12,6 +12,7 @@ import collections
 import importlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,8 @@ def main():
         for kind, text in lists.items():
             (folder / kind).write_text(text)
         rules = export(program, "ja4", "suricata-rules", "--first-sid", str(FIRST_SID))
+        # Every connection has its alert here, and the configuration has no file of classes.
+        rules = re.sub("threshold:[^;]*; classtype:[^;]*; ", "", rules)
         for sid, (protocol, kind, buffer, _) in enumerate(DATASETS):
             dataset = f"isset,{kind},type string,load {folder / kind},format ndjson,value_key {kind},context_key client"
             rules += f'alert {protocol} any any -> any any (msg:"known"; {buffer}; dataset:{dataset}; sid:{sid + 1}; rev:1;)\n'

@@ -254,7 +254,13 @@ impl<'e> Alert<'e> {
     /// What distinguishes alerts of one kind and host: a target, a claim, a value.
     fn object(&self) -> String {
         match &self.event.kind {
-            Observation::Match(found) => format!("{} {} {}", found.list, found.kind.name(), found.value),
+            Observation::Match(found) => {
+                // Names below one that a list has are alerts of their own.
+                let is_suffix = found.value.starts_with(['.', '*']);
+                let name = found.server_name.as_deref().or(found.host.as_deref()).filter(|_| is_suffix);
+                let name = name.map(String::from_utf8_lossy).unwrap_or_default();
+                format!("{} {} {} {name}", found.list, found.kind.name(), found.value)
+            }
             Observation::Tool(found) if found.resembles => format!("resembles {}", found.label),
             Observation::Tool(found) => found.label.to_string(),
             Observation::Finding(finding) => finding.kind.object(),

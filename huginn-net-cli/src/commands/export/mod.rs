@@ -219,7 +219,8 @@ fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Re
         writeln!(
             out,
             "alert {protocol} any any -> any any (msg:\"huginn-net client {message}\"; {keyword}; content:\"{}\"; \
-             metadata:client {client}, {candidates}, evidence {evidence}; sid:{sid}; rev:1;)",
+             metadata:client {client}, {candidates}, evidence {evidence}; threshold:type limit, track by_src, count 1, seconds 3600; classtype:misc-activity; \
+             sid:{sid}; rev:1;)",
             row.value
         )?;
     }
