@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut client = ClientBytes::default();
     (client.syn, client.tls, client.http) = (cut(*syn), cut(*tls), cut(*http));
-    match client.check(&Database::builtin(), ClientDatabase::builtin()) {
+    match client.check(Database::builtin(), ClientDatabase::builtin()) {
         Ok(found) => assert!(found.reasons.len() > 1 || found.outcome != Outcome::Imitation),
         Err(error) => assert!(!error.to_string().is_empty()),
     }

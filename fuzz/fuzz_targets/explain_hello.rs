@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
 fn explained(text: &str) -> Result<String, FingerprintError> {
     let fingerprint: Fingerprint = text.parse()?;
     let mut out = Vec::new();
-    fingerprint.describe(&mut out, ClientDatabase::builtin(), &Database::builtin()).expect("memory");
+    fingerprint.describe(&mut out, ClientDatabase::builtin(), Database::builtin()).expect("memory");
     let text = String::from_utf8(out).expect("UTF-8");
     assert!(text.chars().all(|character| character == '\n' || !character.is_control()), "{text:?}");
     Ok(text)

@@ -212,7 +212,7 @@ fn rows_equal_json() {
     let request = std::io::Cursor::new(request_with_many_headers());
     readers.push(CaptureReader::from_reader("request.pcap", request).unwrap());
     for reader in readers {
-        let observers = Observers::new(Database::builtin())
+        let observers = Observers::new(Database::builtin().clone())
             .connections(true)
             .handshakes(true)
             .findings(Some(findings))

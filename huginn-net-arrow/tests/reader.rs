@@ -165,7 +165,7 @@ fn host_records_give_events_of_hosts() {
         assert!(packets.values().is_sorted());
         for text in batch.column_by_name("record").unwrap().as_string::<i32>().iter().flatten() {
             let record: HostUpdateRecord = serde_json::from_str(text).unwrap();
-            let update = record.into_event(&database).unwrap();
+            let update = record.into_event(database).unwrap();
             hosts.on_update(update, &mut |event| of_hosts.push(event));
             position += 1;
         }

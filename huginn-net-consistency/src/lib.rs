@@ -13,7 +13,7 @@
 //! // Sent by curl 7.88.1 with OpenSSL 3.0.
 //! let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
 //! let client = ClientBytes::default().tls(hello).http(request);
-//! let found = client.check(&Database::builtin(), ClientDatabase::builtin())?;
+//! let found = client.check(Database::builtin(), ClientDatabase::builtin())?;
 //! assert_eq!(found.outcome, Outcome::Imitation);
 //! assert!(found.to_string().starts_with("imitation: User-Agent says Chromium 131 on Windows; TLS is libcurl"));
 //! # Ok::<(), huginn_net_consistency::ClientBytesError>(())
@@ -244,7 +244,7 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
 ///
 /// // Of curl.
 /// let found = ClientDatabase::builtin().match_ja4("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse()?).expect("known");
-/// let says = |user_agent: &[u8]| tls_contradicts(user_agent, &found.software, &Database::builtin());
+/// let says = |user_agent: &[u8]| tls_contradicts(user_agent, &found.software, Database::builtin());
 /// let firefox = b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
 /// assert_eq!(says(firefox).as_deref(), Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88 and older"));
 /// assert_eq!(says(b"curl/7.88.1"), None);
@@ -442,7 +442,7 @@ mod tests {
             request: Some(request),
             ..ClientLayers::default()
         };
-        check(&layers, &database).outcome
+        check(&layers, database).outcome
     }
 
     #[test]
@@ -492,14 +492,14 @@ mod tests {
         let linux = database.labels().iter().find(|label| &*label.name == "Linux").unwrap();
         let verdict = |found: &HttpMatch| {
             let layers = ClientLayers { system: Some(linux), http1: Some(found), ..ClientLayers::default() };
-            check(&ClientLayers { request: Some(&request), ..layers }, &database).outcome
+            check(&ClientLayers { request: Some(&request), ..layers }, database).outcome
         };
         assert_eq!((verdict(&found), found.is_exact), (Outcome::Imitation, true));
         let windows = database.labels().iter().find(|label| &*label.name == "Windows").unwrap();
         let on_windows = |found: &HttpMatch| {
             let layers =
                 ClientLayers { system: Some(windows), http1: Some(found), ..ClientLayers::default() };
-            check(&ClientLayers { request: Some(&request), ..layers }, &database).outcome
+            check(&ClientLayers { request: Some(&request), ..layers }, database).outcome
         };
         // The claimed system agrees.
         assert_eq!(on_windows(&found), Outcome::Imitation);
@@ -575,7 +575,7 @@ mod tests {
         assert_eq!(outcome(&no_accept, None, None, "Linux"), Outcome::Imitation);
         let layers = ClientLayers { request: Some(&with(b"GET", &[])), ..ClientLayers::default() };
         assert_eq!(
-            check(&layers, &Database::builtin()).to_string(),
+            check(&layers, Database::builtin()).to_string(),
             "imitation: User-Agent says Chromium 131 on Windows; the headers lack Accept, Accept-Language and Accept-Encoding"
         );
         let other =
@@ -683,7 +683,7 @@ mod tests {
         let headers = headers.into_iter().collect();
         let request = Request::new(HttpVersion::Http2, b"GET", b"/", headers);
         let layers = ClientLayers { request: Some(&request), ..ClientLayers::default() };
-        let text = check(&layers, &Database::builtin()).to_string();
+        let text = check(&layers, Database::builtin()).to_string();
         assert!(text.starts_with(r#"imitation: User-Agent says Chromium 131 on Windows; Sec-CH-UA says "Chromium";v="1"\x1b[2Jxx"#), "{text}");
         assert!(text.ends_with("x...") && text.len() < 170, "{text}");
     }
@@ -762,7 +762,7 @@ mod tests {
             request: Some(&request),
             ..ClientLayers::default()
         };
-        let found = check(&layers, &Database::builtin());
+        let found = check(&layers, Database::builtin());
         assert_eq!(
             found.to_string(),
             "imitation: User-Agent says Chromium 131 on Windows; the order of HTTP/2 pseudo-headers is m,p,s,a"
@@ -790,6 +790,6 @@ mod tests {
         let headers = [("User-Agent", &b"Mozilla/5.0 (\xff) Chrome/1"[..])].into_iter().collect();
         let invalid = Request::new(HttpVersion::Http11, b"GET", b"/", headers);
         assert_eq!(outcome(&invalid, Some(go()), Some(go()), "Linux"), Outcome::Unknown);
-        assert_eq!(check(&ClientLayers::default(), &Database::builtin()).outcome, Outcome::Unknown);
+        assert_eq!(check(&ClientLayers::default(), Database::builtin()).outcome, Outcome::Unknown);
     }
 }

@@ -189,7 +189,7 @@ sig = 1:C::known/
         let check = ConnectivityCheck::from_request(&request).filter(|_| header == "X-Check");
         let head = HttpSignature::from_request(&request);
         let system = database.labels().iter().find(|label| &*label.name == system).map(|label| &**label);
-        SystemCheck::compare_evidence(&head, head.software(), check, None, system, &database)
+        SystemCheck::compare_evidence(&head, head.software(), check, None, system, database)
     }
 
     #[test]
@@ -242,7 +242,7 @@ sig = 1:C::known/
             let head = HttpSignature::new(Role::Request, HttpVersion::Http11, headers.collect());
             let found = database.match_request(&head);
             let check =
-                SystemCheck::compare_evidence(&head, head.software(), None, found.as_ref(), linux, &database);
+                SystemCheck::compare_evidence(&head, head.software(), None, found.as_ref(), linux, database);
             assert_eq!(check.agrees, agrees, "{user_agent} {connection}");
             assert_eq!(check.text.is_some(), agrees == Some(false), "{user_agent} {connection}");
         }

@@ -46,14 +46,14 @@ pub struct SourceLine {
 }
 
 impl Database {
-    /// The built-in database. It is parsed on first use and then shared.
+    /// The built-in database. It is parsed on first use and then shared: lend it, or clone the [`Arc`].
     ///
     /// ```
     /// let database = huginn_net_db::Database::builtin();
     /// assert!(database.stats().tcp_request > 0);
     /// ```
-    pub fn builtin() -> Arc<Self> {
-        BUILTIN.clone()
+    pub fn builtin() -> &'static Arc<Self> {
+        &BUILTIN
     }
 
     /// The text of the built-in database, in the syntax of p0f v3: a template for other databases.

@@ -78,7 +78,7 @@ impl Database {
     ///
     /// let file = "[tcp:request]\nlabel = s:unix:Linux:6.x\nsig = *:64:0:*:mss*10,7:mss,sok,ts,nop,ws::0\n";
     /// assert!(Database::parse(file).is_err(), "the file does not list the class");
-    /// assert!(Database::parse_fragment(file, &Database::builtin())?.lint().is_empty());
+    /// assert!(Database::parse_fragment(file, Database::builtin())?.lint().is_empty());
     /// # Ok::<(), huginn_net_db::DatabaseError>(())
     /// ```
     ///

@@ -45,7 +45,7 @@ pub struct Fingerprinter {
 /// The built-in databases.
 impl Default for Fingerprinter {
     fn default() -> Self {
-        Self { signatures: Database::builtin(), clients: None }
+        Self { signatures: Database::builtin().clone(), clients: None }
     }
 }
 

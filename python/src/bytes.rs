@@ -159,7 +159,7 @@ pub(crate) fn explain(fingerprint: &str, other: Option<&str>) -> PyResult<String
             let written = fingerprint.compare(&mut text, &other);
             written.ok_or_else(|| PyValueError::new_err("only two JA4 are compared"))??;
         }
-        None => fingerprint.describe(&mut text, ClientDatabase::builtin(), &Database::builtin())?,
+        None => fingerprint.describe(&mut text, ClientDatabase::builtin(), Database::builtin())?,
     }
     String::from_utf8(text).map_err(invalid)
 }

@@ -427,7 +427,7 @@ impl Capture {
 
 /// Opens a signature database, or takes the built-in one.
 pub(crate) fn open_database(path: Option<PathBuf>) -> PyResult<Arc<Database>> {
-    let Some(path) = path else { return Ok(Database::builtin()) };
+    let Some(path) = path else { return Ok(Database::builtin().clone()) };
     let database = Database::from_bytes(&std::fs::read(&path)?);
     let database = database.map_err(|error| PyValueError::new_err(format!("{}: {error}", path.display())))?;
     Ok(Arc::new(database))

@@ -82,7 +82,7 @@ fn main() {
     ] {
         for repeat in Repeat::BOTH {
             let packets = Packets::from_captures(captures, repeat, at_least, |_| true);
-            compare_tcp(&format!("TCP, {kind}, {repeat}"), &packets, &path, &database, &theirs);
+            compare_tcp(&format!("TCP, {kind}, {repeat}"), &packets, &path, database, &theirs);
         }
     }
     for (kind, captures, at_least) in [
@@ -92,11 +92,11 @@ fn main() {
     ] {
         for repeat in Repeat::BOTH {
             let packets = Packets::from_captures(captures, repeat, at_least, |_| true);
-            compare_http(&format!("HTTP, {kind}, {repeat}"), &packets, &path, &database, &theirs);
+            compare_http(&format!("HTTP, {kind}, {repeat}"), &packets, &path, database, &theirs);
         }
     }
     compare_tls(&path);
-    compare_workers(&database, &theirs);
+    compare_workers(database, &theirs);
     fs::remove_file(path).unwrap();
 }
 

@@ -51,7 +51,7 @@ fn lint(files: &[PathBuf]) -> Result<Outcome, Failure> {
     let mut out = io::stdout().lock();
     let mut failed = false;
     if files.is_empty() {
-        write_remarks(&mut out, "built-in", &Database::builtin())?;
+        write_remarks(&mut out, "built-in", Database::builtin())?;
     }
     for path in files {
         let name = name_of(path);
@@ -79,7 +79,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 /// Parses a database, or a file without `classes` as a part of the built-in database.
 fn parse(text: &str) -> Result<Database, DatabaseError> {
     let lists_classes = text.lines().any(|line| line.trim_start().starts_with("classes"));
-    if lists_classes { Database::parse(text) } else { Database::parse_fragment(text, &Database::builtin()) }
+    if lists_classes { Database::parse(text) } else { Database::parse_fragment(text, Database::builtin()) }
 }
 
 fn write_remarks(out: &mut impl Write, name: impl fmt::Display, database: &Database) -> io::Result<()> {

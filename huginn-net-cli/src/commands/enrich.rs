@@ -222,7 +222,7 @@ mod tests {
         let input = format!("{{}}\n{known}\n{long}\n{known}\n\nlast");
         let outputs = [7, 1 << 20].map(|step| {
             let signatures = Database::builtin();
-            let enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None);
+            let enricher = Enricher::new(ClientDatabase::builtin(), signatures, None);
             let mut lines = Lines::new(enricher);
             let mut to = Vec::new();
             lines.copy(Slow(input.as_bytes(), step), &mut to, "log").unwrap().unwrap();
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn inputs_are_separated_by_a_line_feed() {
         let signatures = Database::builtin();
-        let mut lines = Lines::new(Enricher::new(ClientDatabase::builtin(), &signatures, None));
+        let mut lines = Lines::new(Enricher::new(ClientDatabase::builtin(), signatures, None));
         let mut to = Vec::new();
         for input in ["{}\n{\"a\":1}", "", "{}", "{}\n", "{}\n"] {
             lines.copy(input.as_bytes(), &mut to, "log").unwrap().unwrap();
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn a_second_reading_begins_anew() {
         let signatures = Database::builtin();
-        let enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
+        let enricher = Enricher::new(ClientDatabase::builtin(), signatures, None).with_counts();
         let mut lines = Lines::new(enricher);
         let long = "x".repeat(MAX_ENRICHED_LINE + 1);
         let input = format!("{{\"ja3\":\"00000000000000000000000000000000\"}}\n{long}");
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn compressed_inputs_are_refused() {
         let signatures = Database::builtin();
-        let mut lines = Lines::new(Enricher::new(ClientDatabase::builtin(), &signatures, None));
+        let mut lines = Lines::new(Enricher::new(ClientDatabase::builtin(), signatures, None));
         let mut to = Vec::new();
         let failure = lines.copy(&b"\x1f\x8b\x08"[..], &mut to, "a.gz").unwrap().unwrap_err();
         assert_eq!(failure.to_string(), "a.gz: compressed; run: zcat a.gz | huginn-net enrich -");

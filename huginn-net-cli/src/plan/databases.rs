@@ -27,7 +27,7 @@ pub(crate) fn read_databases(args: &DatabaseArguments) -> Result<NamingDatabases
 
 /// The database of a file, or the built-in one.
 pub(crate) fn signatures(path: Option<&Path>) -> Result<Arc<Database>, Failure> {
-    let Some(path) = path else { return Ok(Database::builtin()) };
+    let Some(path) = path else { return Ok(Database::builtin().clone()) };
     let bytes = read_file(path, MAX_DATABASE_BYTES)?;
     let database =
         Database::from_bytes(&bytes).map_err(|source| Failure::Database { path: name_of(path), source })?;

@@ -105,10 +105,10 @@ tables! {
     "webkit.tsv",
 }
 
-static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
+static BUILTIN: LazyLock<Arc<ClientDatabase>> = LazyLock::new(|| {
     // A test parses the tables with `from_tables`, which checks them, so the default is never used.
     let tables = TABLES.iter().map(|(_, text)| Cow::Borrowed(*text)).collect();
-    ClientDatabase::read(tables, Lists::Checked).unwrap_or_default()
+    Arc::new(ClientDatabase::read(tables, Lists::Checked).unwrap_or_default())
 });
 
 /// A database of recorded clients, keyed by the stable JA4 (TLS), Akamai fingerprint (HTTP/2), HTTP/3 fingerprint and HASSH (SSH).
@@ -148,8 +148,8 @@ pub struct ClientDatabase {
 }
 
 impl ClientDatabase {
-    /// The built-in database. It is parsed on first use.
-    pub fn builtin() -> &'static Self {
+    /// The built-in database. It is parsed on first use and then shared: lend it, or clone the [`Arc`].
+    pub fn builtin() -> &'static Arc<Self> {
         &BUILTIN
     }
 

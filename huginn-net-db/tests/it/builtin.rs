@@ -52,11 +52,11 @@ fn each_file_lints_with_builtin_classes() {
     let base = Database::builtin();
     for file in files() {
         let text = fs::read_to_string(&file).unwrap();
-        let database = Database::parse_fragment(&text, &base).unwrap();
+        let database = Database::parse_fragment(&text, base).unwrap();
         assert_eq!(database.lint(), [], "{}", file.display());
     }
     let unknown = "[tcp:request]\nlabel = s:!:tool:\nsys = Unknown OS\nsig = *:64:0:*:*,*:mss::0\n";
-    assert_eq!(Database::parse_fragment(unknown, &base).unwrap().lint().len(), 1);
+    assert_eq!(Database::parse_fragment(unknown, base).unwrap().lint().len(), 1);
 }
 
 /// Totals count names without flavors. Only programs that are based on the named one are in a flavor.

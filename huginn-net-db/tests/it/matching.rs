@@ -225,10 +225,7 @@ fn first_repeated_mtu_wins() {
 #[test]
 fn database_is_shared_between_threads() {
     let database = Database::builtin();
-    let other = std::thread::spawn({
-        let database = database.clone();
-        move || database.stats()
-    });
+    let other = std::thread::spawn(|| database.stats());
     assert_eq!(other.join().unwrap(), database.stats());
 }
 

@@ -440,7 +440,7 @@ fn check(
     let database = Database::builtin();
     for (text, expected, source) in rows {
         let signature: TcpSignature = text.parse()?;
-        let found = find(&database, &signature);
+        let found = find(database, &signature);
         let label = found.map_or_else(|| UNKNOWN.to_owned(), |found| found.label.to_string());
         assert_eq!(label, *expected, "{text} ({source})");
     }

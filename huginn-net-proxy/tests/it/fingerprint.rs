@@ -81,7 +81,7 @@ fn http1_has_order_and_signature() {
 fn verdict_is_that_of_consistency() {
     for http in [IMITATION, HTTP1, HTTP2] {
         let client = ClientBytes::default().syn(&SYN).tls(HELLO).http(http);
-        let expected = client.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
+        let expected = client.check(Database::builtin(), ClientDatabase::builtin()).unwrap();
         let found = fingerprint(&client).consistency.unwrap();
         assert_eq!(found.outcome, expected.outcome);
         let reasons: Vec<String> = expected.reasons.iter().map(ToString::to_string).collect();

@@ -235,7 +235,7 @@ mod tests {
     fn described(text: &str) -> String {
         let mut out = Vec::new();
         let hello: Fingerprint = text.parse().unwrap();
-        hello.describe(&mut out, ClientDatabase::builtin(), &crate::Database::builtin()).unwrap();
+        hello.describe(&mut out, ClientDatabase::builtin(), crate::Database::builtin()).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -7,7 +7,7 @@
 //!
 //! let ja4: Fingerprint = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse()?;
 //! let mut text = Vec::new();
-//! ja4.describe(&mut text, ClientDatabase::builtin(), &Database::builtin())?;
+//! ja4.describe(&mut text, ClientDatabase::builtin(), Database::builtin())?;
 //! assert!(String::from_utf8(text)?.contains("cipher suites, without GREASE"));
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```

@@ -322,6 +322,6 @@ impl<O: Protocol<Event: IntoOwn>> Configure for Builder<WithOwn<O>> {
 
 impl Default for Observers {
     fn default() -> Self {
-        Self::new(Database::builtin())
+        Self::new(Database::builtin().clone())
     }
 }

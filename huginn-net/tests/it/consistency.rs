@@ -31,7 +31,7 @@ impl Recorded {
     }
 
     fn check(&self) -> Consistency {
-        self.bytes().check(&Database::builtin(), ClientDatabase::builtin()).unwrap()
+        self.bytes().check(Database::builtin(), ClientDatabase::builtin()).unwrap()
     }
 }
 
@@ -88,8 +88,7 @@ fn nine_of_ten_imitations_are_found() {
 #[test]
 fn incomplete_layers_say_nothing() {
     let cut = |bytes: &[u8], parts: usize| bytes[..bytes.len() * parts / 16].to_vec();
-    let check =
-        |bytes: ClientBytes<'_>| bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
+    let check = |bytes: ClientBytes<'_>| bytes.check(Database::builtin(), ClientDatabase::builtin()).unwrap();
     for client in recorded().iter().filter(|client| client.request == 1).step_by(7) {
         for parts in 0..16 {
             let [syn, tls, http] = [&client.syn, &client.tls, &client.http].map(|bytes| cut(bytes, parts));
@@ -107,7 +106,7 @@ fn incomplete_layers_say_nothing() {
 #[test]
 fn other_bytes_name_their_layer() {
     let check =
-        |bytes: ClientBytes<'_>| bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap_err();
+        |bytes: ClientBytes<'_>| bytes.check(Database::builtin(), ClientDatabase::builtin()).unwrap_err();
     let other = &b"SSH-2.0-OpenSSH_9.2p1\r\n\r\n"[..];
     let none = ClientBytes::default();
     let [syn, tls, http1] = [none.syn(other), none.tls(other), none.http(other)].map(check);
@@ -302,7 +301,7 @@ fn changed_field_of_a_browser_is_imitation() {
         let Some(start) = tls.windows(alps.len()).position(|window| window == alps) else { continue };
         tls[start + 5] = b'{';
         let bytes = client.bytes().tls(&tls);
-        let found = bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
+        let found = bytes.check(Database::builtin(), ClientDatabase::builtin()).unwrap();
         if found.reasons.is_empty() {
             // A headless browser claims nothing.
             continue;

@@ -261,7 +261,7 @@ fn second_stage_reports_new_fingerprints() {
     for update in updates {
         let update =
             serde_json::from_str::<HostUpdateRecord>(&serde_json::to_string(&update).unwrap()).unwrap();
-        hosts.on_update(update.into_event(&Database::builtin()).unwrap(), &mut |event| {
+        hosts.on_update(update.into_event(Database::builtin()).unwrap(), &mut |event| {
             if let Observation::Finding(finding) = event.kind {
                 found.push(*finding);
             }

@@ -641,7 +641,7 @@ fn second_stage_reports_servers() {
         let Route::Update(update) = event.into_route() else { return };
         let record = serde_json::to_string(&HostUpdateRecord::new(&update).unwrap()).unwrap();
         let record: HostUpdateRecord = serde_json::from_str(&record).unwrap();
-        hosts.on_update(record.into_event(&Database::builtin()).unwrap(), &mut |event| {
+        hosts.on_update(record.into_event(Database::builtin()).unwrap(), &mut |event| {
             found.extend(matches!(event.kind, Observation::Finding(_)).then_some(event));
         });
     };

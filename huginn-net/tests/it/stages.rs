@@ -92,7 +92,7 @@ fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
         let stored = serde_json::to_string(&record).unwrap();
         let read: HostUpdateRecord = serde_json::from_str(&stored).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), stored);
-        let update = read.into_event(&database).unwrap();
+        let update = read.into_event(database).unwrap();
         hosts.on_update(update, &mut |event| events.push(line(&event)));
     }
     hosts.on_end(&mut |event| events.push(line(&event)));
@@ -120,7 +120,7 @@ fn restarted(hosts: &Hosts, change: impl Fn(String) -> String) -> Hosts {
     for id in hosts.ids_by_age() {
         let Some(saved) = hosts.saved(id) else { continue };
         let stored = change(serde_json::to_string(&saved).unwrap());
-        next.restore(serde_json::from_str(&stored).unwrap(), &database).unwrap();
+        next.restore(serde_json::from_str(&stored).unwrap(), database).unwrap();
     }
     next
 }

@@ -317,7 +317,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], analyzer: &mut HuginnNet) -> Result<Content, Unreadable> {
-        restore(Cursor::new(bytes), analyzer.shared_state_mut(), &Database::builtin())
+        restore(Cursor::new(bytes), analyzer.shared_state_mut(), Database::builtin())
     }
 
     #[test]
@@ -359,7 +359,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.jsonl");
         std::fs::write(&path, &bytes).unwrap();
-        let plan = StatePlan { path, database: Database::builtin() };
+        let plan = StatePlan { path, database: Database::builtin().clone() };
         let restored = crate::sensor::state::restore(&plan, analyzer.shared_state_mut()).unwrap().unwrap();
         assert!(matches!(restored.outcome, Err(Unreadable::Line(_))));
         let counters = analyzer.shared_state().counters();

@@ -5,7 +5,7 @@
 //! use huginn_net::{ClientDatabase, Database};
 //!
 //! let signatures = Database::builtin();
-//! let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None);
+//! let mut enricher = Enricher::new(ClientDatabase::builtin(), signatures, None);
 //! let line = br#"{"event_type":"tls","tls":{"ja4":"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6"}}"#;
 //! let mut out = Vec::new();
 //! enricher.line(line, &mut out);

@@ -14,7 +14,7 @@ fn ja4_in_capitals_is_known() {
 /// The lines of an input with names, and how many got one.
 fn enriched(column: Option<&str>, input: &str) -> (String, u64) {
     let signatures = Database::builtin();
-    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, column);
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), signatures, column);
     let mut out = Vec::new();
     input.split_inclusive('\n').for_each(|line| enricher.line(line.as_bytes(), &mut out));
     (String::from_utf8(out).unwrap(), enricher.named())
@@ -113,7 +113,7 @@ const UNKNOWN: &str = "t13d1517h2_000000000001_000000000002";
 #[test]
 fn counts_are_those_so_far_or_of_a_first_reading() {
     let signatures = Database::builtin();
-    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), signatures, None).with_counts();
     let lines = [CURL, UNKNOWN, CURL].map(|ja4| format!("{{\"ja4\":\"{ja4}\",\"ja3\":\"{CURL_JA3}\"}}\n"));
     let without = "{\"ja4\":\"-\"}\n".to_owned();
     let read = |enricher: &mut Enricher<'_>| {
@@ -138,7 +138,7 @@ fn counts_are_those_so_far_or_of_a_first_reading() {
 #[test]
 fn counts_are_columns() {
     let signatures = Database::builtin();
-    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), signatures, None).with_counts();
     let mut out = Vec::new();
     for line in ["#fields\tja4\n", "#types\tstring\n", &format!("{CURL}\n"), &format!("{UNKNOWN}\n"), "-\n"] {
         enricher.line(line.as_bytes(), &mut out);
@@ -186,7 +186,7 @@ fn added_csv_cell_is_not_a_formula() {
     let (_, table) = ClientDatabase::builtin_tables().iter().find(|(name, _)| *name == "bun.tsv").unwrap();
     let clients = ClientDatabase::parse(&table.replace("\tBun\t", "\t=Bun\t")).unwrap();
     let signatures = Database::builtin();
-    let mut enricher = Enricher::new(&clients, &signatures, None);
+    let mut enricher = Enricher::new(&clients, signatures, None);
     let mut out = Vec::new();
     for line in ["ja4,n\n", "t13d1815h1_e8a523a41297_e8ed158c4d85,=1\n"] {
         enricher.line(line.as_bytes(), &mut out);
@@ -202,7 +202,7 @@ fn quoted_values_over_lines_stay_as_they_are() {
     let record = format!("1,\"a\n{{\"\"ja4\"\":\"\"{CURL}\"\"}}\nb,{CURL}\nend\",{CURL}\n");
     let input = format!("n,text,ja4\n{record}2,5\" wide,{CURL}\n");
     let signatures = Database::builtin();
-    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None);
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), signatures, None);
     let mut out = Vec::new();
     input.split_inclusive('\n').for_each(|line| enricher.line(line.as_bytes(), &mut out));
     let want = format!("n,text,ja4,{ADDED}\n{record}2,5\" wide,{CURL},libcurl 7.88 and older,exact,,\n");
@@ -253,7 +253,7 @@ proptest! {
     #[test]
     fn any_line_keeps_its_bytes(lines: Vec<Vec<u8>>, first in 0..4_usize) {
         let signatures = Database::builtin();
-        let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, Some("c"));
+        let mut enricher = Enricher::new(ClientDatabase::builtin(), signatures, Some("c"));
         let heads: [&[u8]; 4] = [b"{}\n", b"#separator \\x09\n", b"a,c\n", b"\n"];
         enricher.line(heads[first], &mut Vec::new());
         for line in lines {
