@@ -139,6 +139,8 @@ expected() {
     field curve "$(sed -n 's/^ *ASN1 OID: //p' <<<"$text")"
     field names "$(sed -n '/Subject Alternative Name:/{n;s/^ *//p}' <<<"$text")"
     field ca "$(sed -n 's/^ *\(CA:TRUE\|CA:FALSE\).*/\1/p' <<<"$text")"
+    openssl x509 -inform DER -in "$name.der" -out "$work/one.pem"
+    field self_signed "$(openssl verify -check_ss_sig -no_check_time -auth_level 0 -CAfile "$work/one.pem" "$work/one.pem" >/dev/null 2>&1 && echo true || echo false)"
 }
 
 # field KEY VALUE

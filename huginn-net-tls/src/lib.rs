@@ -34,6 +34,7 @@
 //! | `certificates` | yes | [`Certificate`] and the messages of TLS 1.2 that carry it, with the crate `x509-parser` |
 //! | `packets` | yes | [`HuginnNetTls`] and its events, over the engine `huginn-net-core`; includes `quic` |
 //! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
+//! | `self-signed` | no | [`Certificate::is_self_signed`], with the RustCrypto crates of RSA, ECDSA and Ed25519 |
 //! | `serde` | no | `Serialize` for fingerprints, versions, transports and counters; `Deserialize` for [`Ja4`], [`ClientFamily`] and [`Transport`] |
 //!
 //! A program without packets, such as a TLS proxy, needs none of them:
@@ -42,7 +43,7 @@
 //! huginn-net-tls = { path = "../huginn-net/huginn-net-tls", default-features = false }
 //! ```
 #![cfg_attr(
-    not(all(feature = "certificates", feature = "packets")),
+    not(all(feature = "certificates", feature = "packets", feature = "self-signed")),
     allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
 )]
 

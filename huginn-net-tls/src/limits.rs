@@ -213,6 +213,12 @@ pub(crate) const MAX_DISTINGUISHED_NAME_LEN: usize = 2 << 10;
 #[cfg(feature = "certificates")]
 pub(crate) const MAX_SERIAL_LEN: usize = 64;
 
+/// Sizes of RSA keys whose signatures are verified, in bits. Browsers accept 2,048 and more; time grows with the square of the size.
+#[cfg(feature = "self-signed")]
+pub(crate) const MIN_RSA_KEY_BITS: usize = 512;
+#[cfg(feature = "self-signed")]
+pub(crate) const MAX_RSA_KEY_BITS: usize = 8192;
+
 /// Maximum authorities of a CertificateRequest message that are read: more than the root stores of browsers have.
 #[cfg(feature = "certificates")]
 pub(crate) const MAX_AUTHORITIES: usize = 512;

@@ -56,7 +56,7 @@ pub struct CertificateFields {
     /// Whether the basic constraints name an authority; false without this extension, `None` if it cannot be read.
     pub is_ca: Option<bool>,
     /// Whether issuer and subject have the same bytes (RFC 5280, section 3.2). Anybody can write that: it does not say
-    /// that the certificate is signed with its own key.
+    /// that the certificate is signed with its own key, as [`Certificate::is_self_signed`](crate::Certificate::is_self_signed) does.
     pub is_self_issued: bool,
 }
 
@@ -207,41 +207,59 @@ impl fmt::Display for AlternativeName {
 }
 
 /// The elements of a certificate (RFC 5280, section 4.1), whose contents are not read yet.
-struct Body<'a> {
+#[cfg_attr(not(feature = "self-signed"), expect(dead_code, reason = "no signature is verified"))]
+pub(super) struct Body<'a> {
+    /// All that the signature is over.
+    pub(super) signed: Element<'a>,
     version: Option<Element<'a>>,
     serial: Element<'a>,
+    /// The algorithm of the signature, as it is signed.
+    pub(super) signed_algorithm: Element<'a>,
     issuer: Element<'a>,
     validity: Element<'a>,
     subject: Element<'a>,
-    key: Element<'a>,
+    pub(super) key: Element<'a>,
     /// What follows the key: unique identifiers and extensions.
     rest: Elements<'a>,
-    signature_algorithm: Element<'a>,
+    pub(super) signature_algorithm: Element<'a>,
+    pub(super) signature: Element<'a>,
 }
 
 impl<'a> Body<'a> {
     /// Splits a certificate; `None` unless its elements are there, each with its tag, and nothing follows them.
-    fn split(der: &'a [u8]) -> Option<Self> {
+    pub(super) fn split(der: &'a [u8]) -> Option<Self> {
         const VERSION: u8 = 0xa0;
         let mut outer = Elements::new(der);
         let mut parts = Elements::new(outer.next_if(SEQUENCE)?.content);
-        let mut rest = Elements::new(parts.next_if(SEQUENCE)?.content);
+        let signed = parts.next_if(SEQUENCE)?;
+        let mut rest = Elements::new(signed.content);
         let signature_algorithm = parts.next_if(SEQUENCE)?;
-        parts.next_if(BIT_STRING)?;
+        let signature = parts.next_if(BIT_STRING)?;
         if !outer.is_empty() || !parts.is_empty() {
             return None;
         }
         let version = rest.next_if(VERSION);
         let serial = rest.next_if(INTEGER)?;
-        // The algorithm again.
-        rest.next_if(SEQUENCE)?;
+        let signed_algorithm = rest.next_if(SEQUENCE)?;
         let [issuer, validity, subject, key] = [
             rest.next_if(SEQUENCE)?,
             rest.next_if(SEQUENCE)?,
             rest.next_if(SEQUENCE)?,
             rest.next_if(SEQUENCE)?,
         ];
-        Some(Self { version, serial, issuer, validity, subject, key, rest, signature_algorithm })
+        Some(Self {
+            signed,
+            version,
+            serial,
+            signed_algorithm,
+            issuer,
+            validity,
+            subject,
+            key,
+            rest,
+            signature_algorithm,
+            signature,
+        })
     }
 
     fn version(&self) -> Option<u32> {

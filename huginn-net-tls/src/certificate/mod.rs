@@ -6,6 +6,8 @@ mod element;
 mod fields;
 mod host;
 mod message;
+#[cfg(feature = "self-signed")]
+mod self_signed;
 mod serial;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
@@ -31,7 +33,8 @@ pub use self::time::CertificateTime;
 
 /// An X.509 certificate as a peer sent it: its hashes, and its fields if it can be read.
 ///
-/// Nothing is verified: neither signatures, nor the chain, nor revocation. Cloning copies a pointer.
+/// Nothing is verified: neither the chain, nor revocation, nor signatures, except by [`is_self_signed`](Self::is_self_signed). Cloning
+/// copies a pointer.
 ///
 /// ```
 /// use huginn_net_tls::Certificate;
@@ -145,6 +148,31 @@ impl Certificate {
     /// Whether the certificate is for a host: [`CertificateFields::matches_name`]. `None` also if it cannot be read.
     pub fn matches_name(&self, host: &[u8]) -> Option<bool> {
         self.fields()?.matches_name(host)
+    }
+
+    /// Whether the certificate is signed with its own key (RFC 5280, section 3.2): its issuer is its subject, and the signature
+    /// verifies with its key. `Some(false)` if the two names have other bytes, or if they are the same and the signature was not made
+    /// with the key, or is broken.
+    ///
+    /// `None` if the names are the same and the signature cannot be verified: the certificate was not [kept](Self::from_kept_der), or
+    /// its algorithm is another one than RSA (PKCS#1 or PSS, keys of 512 to 8,192 bits, with SHA-1, SHA-256, SHA-384 or SHA-512), ECDSA on
+    /// P-256 or P-384 (with SHA-256, SHA-384 or SHA-512), or Ed25519.
+    ///
+    /// Each call verifies again.
+    ///
+    /// ```
+    /// use huginn_net_tls::Certificate;
+    ///
+    /// // A certificate signed with its own key, and one that an authority signed.
+    /// let own = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p256.der"));
+    /// assert_eq!(Certificate::from_kept_der(own).is_self_signed(), Some(true));
+    /// let issued = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/rsa2048.der"));
+    /// assert_eq!(Certificate::from_kept_der(issued).is_self_signed(), Some(false));
+    /// ```
+    #[cfg(feature = "self-signed")]
+    pub fn is_self_signed(&self) -> Option<bool> {
+        let fields = self.fields()?;
+        if fields.is_self_issued { self_signed::verifies(self.der()?, fields) } else { Some(false) }
     }
 
     /// Whether a time is within the validity: [`CertificateFields::is_valid_at`]. `None` if the certificate or its

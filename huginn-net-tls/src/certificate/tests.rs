@@ -79,6 +79,14 @@ fn fields_match_openssl() {
         assert_eq!(fields.key_bits.unwrap().to_string(), bits, "{name}");
         assert_eq!(fields.is_ca, Some(expected["ca"] == "CA:TRUE"), "{name}");
         assert_eq!(fields.is_self_issued, expected["subject"] == expected["issuer"], "{name}");
+        #[cfg(feature = "self-signed")]
+        {
+            let is_self_signed = expected["self_signed"] == "true";
+            let is_verified = !matches!(name, "dsa" | "ed448" | "p521" | "secp256k1");
+            let found = Certificate::from_kept_der(&der).is_self_signed();
+            assert_eq!(found, is_verified.then_some(is_self_signed), "{name}");
+            assert_eq!(certificate.is_self_signed(), (!is_self_signed).then_some(false), "{name}: no bytes");
+        }
         let names: Vec<_> = expected["names"].split(", ").filter(|name| !name.is_empty()).collect();
         match &fields.alternative_names {
             Some(found) => {
@@ -556,5 +564,73 @@ fn cache_hit_rate_grows_with_replicas() {
         );
         // A certificate that shares its place with another one may miss once more.
         assert!(percent >= min_percent, "{replicas} replica(s): {percent} %");
+    }
+}
+
+/// Names stay; the last byte is of the signature, and the serial number is signed.
+#[cfg(feature = "self-signed")]
+#[test]
+fn broken_signature_is_not_of_its_own_key() {
+    for name in ["authority", "rsa1023", "rsa-pss", "p256", "p384", "ed25519"] {
+        let der = read(name);
+        let serial = der.windows(5).position(|found| found == [0xa0, 3, 2, 1, 2]).unwrap() + 8;
+        for at in [serial, der.len() - 1] {
+            let mut broken = der.clone();
+            broken[at] ^= 1;
+            assert_eq!(Certificate::from_kept_der(&broken).is_self_signed(), Some(false), "{name}: {at}");
+        }
+    }
+}
+
+#[cfg(feature = "self-signed")]
+#[test]
+fn signature_of_another_form_is_not_judged() {
+    // The algorithm outside is sha384WithRSAEncryption, the signed one sha256WithRSAEncryption.
+    let algorithm = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
+    let mut other = read("authority");
+    let at = other.windows(9).rposition(|found| found == algorithm).unwrap();
+    other[at + 8] = 12;
+    assert_eq!(Certificate::from_kept_der(&other).is_self_signed(), None);
+    // The point is not on the curve.
+    let mut no_key = read("p256");
+    let point = [3, 0x42, 0, 4];
+    let at = no_key.windows(4).position(|found| found == point).unwrap();
+    no_key[at + 10] ^= 1;
+    assert_eq!(Certificate::from_kept_der(&no_key).is_self_signed(), None);
+    // Not the two numbers of ECDSA.
+    assert_eq!(Certificate::from_kept_der(&certificate(&[], &[])).is_self_signed(), None);
+}
+
+#[cfg(feature = "self-signed")]
+#[test]
+fn size_of_rsa_keys_is_bounded() {
+    let number = |bytes: &[u8]| value(2, &[&[0], bytes].concat());
+    let accepts = |modulus: &[u8], exponent: &[u8]| {
+        let key = value(0x30, &[number(modulus), number(exponent)].concat());
+        self_signed::rsa_key(&key).is_some()
+    };
+    let exponent = [1, 0, 1];
+    assert!(accepts(&[0xff; 1024], &exponent) && accepts(&[0xff; 64], &[3]));
+    assert!(accepts(&[0xff; 64], &[1, 0xff, 0xff, 0xff, 0xff]), "33 bits");
+    assert!(!accepts(&[0xff; 64], &[2, 0, 0, 0, 1]), "34 bits");
+    assert!(!accepts(&[&[1][..], &[0xff; 1024]].concat(), &exponent), "8,193 bits");
+    assert!(!accepts(&[&[0x7f][..], &[0xff; 63]].concat(), &exponent), "511 bits");
+    assert!(!accepts(&[&[0xff; 63][..], &[0xfe]].concat(), &exponent), "even");
+    for exponent in [&[][..], &[0], &[1], &[2]] {
+        assert!(!accepts(&[0xff; 64], exponent), "{exponent:?}");
+    }
+    assert!(!accepts(&[0xff; 200_000], &exponent) && !accepts(&[0xff; 64], &[0xff; 200_000]));
+}
+
+#[cfg(feature = "self-signed")]
+#[test]
+fn damaged_certificate_is_not_self_signed() {
+    for name in ["authority", "rsa-pss", "p256", "p384", "ed25519"] {
+        let der = read(name);
+        for at in (0..der.len()).step_by(11) {
+            let mut damaged = der.clone();
+            damaged[at] ^= 0x41;
+            assert_ne!(Certificate::from_kept_der(&damaged).is_self_signed(), Some(true), "{name}: {at}");
+        }
     }
 }
