@@ -27,9 +27,10 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::Arc;
 
+use huginn_net::core::Builder;
 use huginn_net::hosts::Hosts;
 use huginn_net::record::JsonEvent;
-use huginn_net::{Builder, Configure, Database, Event, HuginnNet, Observers};
+use huginn_net::{Configure, Database, Event, HuginnNet, Observers};
 
 use packets::{ALL_PROTOCOLS, AT_LEAST, PAGES, Packets, Repeat};
 use table::{Bench, Forget, LazyPackets, lazy};

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::io;
 
-use huginn_net::db::ClientTableError;
+use huginn_net::CaptureError;
+use huginn_net::db::{ClientTableError, DatabaseError};
 use huginn_net::watch::WatchListError;
-use huginn_net::{CaptureError, DatabaseError};
 #[cfg(unix)]
 use huginn_net_live::LiveError;
 

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use huginn_net::Escaped;
+use huginn_net::core::Escaped;
 
 /// Path with control characters escaped.
 #[derive(Clone, Debug)]

@@ -31,7 +31,7 @@
 //! ```
 //!
 //! The trait [`Configure`] adds the settings of the protocols to the builder: `HuginnNet::builder().profiles(true)`.
-//! [`Builder::workers`] sets the number of worker threads; events and their order stay the same.
+//! [`core::Builder::workers`] sets the number of worker threads; events and their order stay the same.
 //! [`HuginnNet::spawn`](core::Analyzer::spawn) analyses a source in a thread of its own, and returns a [`Run`] with its events and counters.
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
@@ -85,13 +85,10 @@ pub use huginn_net_capture::{CaptureError, CaptureReader};
 pub use huginn_net_consistency as consistency;
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
-pub use huginn_net_core::{
-    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Run, Side, Source,
-    Timestamp,
-};
+pub use huginn_net_core::{AnalysisError, Counters, Frame, LinkType, Run, Side, Source, Timestamp};
 /// The signature database and its matching.
 pub use huginn_net_db as db;
-pub use huginn_net_db::{ClientDatabase, Database, DatabaseError, Label};
+pub use huginn_net_db::{ClientDatabase, Database, Label};
 /// HTTP/1 and HTTP/2: requests, responses, signatures.
 pub use huginn_net_http as http;
 /// SSH: identification strings, HASSH and HASSHServer.
@@ -102,7 +99,6 @@ pub use huginn_net_tcp as tcp;
 pub use huginn_net_tls as tls;
 pub use observation::{Event, Observation};
 pub use observers::{Configure, Observers};
-pub use scope::Scope;
 
 /// What most programs use: `use huginn_net::prelude::*;`. It has no modules, whose names `core` and `http` may be taken.
 pub mod prelude {
@@ -113,10 +109,9 @@ pub mod prelude {
     #[cfg(feature = "capture")]
     pub use crate::CaptureReader;
     pub use crate::observation::OwnEvent;
+    pub use crate::observers::Scope;
     pub use crate::record::JsonEvent;
-    pub use crate::{
-        ClientDatabase, Configure, Database, Event, HuginnNet, Label, Observation, Observers, Scope,
-    };
+    pub use crate::{ClientDatabase, Configure, Database, Event, HuginnNet, Label, Observation, Observers};
 }
 
 /// The analyzer of all protocols over one decode and one flow table.

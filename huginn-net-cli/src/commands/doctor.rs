@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use caps::{CapSet, Capability};
-use huginn_net::Escaped;
+use huginn_net::core::Escaped;
 use huginn_net_live::{
     Interface, InterfaceSettings, LiveError, LiveOptions, LiveSource, clock_error, interfaces,
 };

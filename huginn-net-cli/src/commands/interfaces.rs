@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use huginn_net::Escaped;
+use huginn_net::core::Escaped;
 use huginn_net_live::{Interface, interfaces};
 use serde::Serialize;
 

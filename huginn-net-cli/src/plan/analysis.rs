@@ -11,12 +11,12 @@ use huginn_net::ClientDatabase;
 use huginn_net::alert::KnownAlerts;
 use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
-use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed, Replaceable};
+use huginn_net::core::{Builder, DecodeConfig, Filter, FlowLimits, HashSeed, Replaceable};
 use huginn_net::decrypt::Secrets;
 use huginn_net::hosts::FindingSettings;
-use huginn_net::observers::EventLimits;
+use huginn_net::observers::{EventLimits, Scope};
 use huginn_net::record::needs_handshakes;
-use huginn_net::{Builder, Configure, Database, Filter, HuginnNet, Observers, Scope};
+use huginn_net::{Configure, Database, HuginnNet, Observers};
 
 use super::databases::read_databases;
 use super::watch_files::WatchFiles;

@@ -4,11 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use huginn_net::core::IpNet;
+use huginn_net::core::{Escaped, IpNet};
 use huginn_net::explain::Fingerprint;
 use huginn_net::hosts::{FindingSettings, HostLimits};
 use huginn_net::record::EVENT_NAMES;
-use huginn_net::{Configure, Escaped, HuginnNet};
+use huginn_net::{Configure, HuginnNet};
 
 use super::events::{Scope, Written};
 use super::{AnalysisPlan, DocumentPlan, Inputs, refusals, select};

@@ -5,8 +5,8 @@ use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use huginn_net::Escaped;
 use huginn_net::capture::is_capture_name;
+use huginn_net::core::Escaped;
 use huginn_net::decrypt::Secrets;
 use walkdir::WalkDir;
 

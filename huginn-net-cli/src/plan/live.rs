@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net::core::DecodeConfig;
-use huginn_net::{Configure, Database, Filter, HuginnNet};
+use huginn_net::core::{DecodeConfig, Filter};
+use huginn_net::{Configure, Database, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::event_run::{check_effects, switch_on_kinds};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
-use huginn_net::Filter;
 use huginn_net::clients::NamingDatabases;
+use huginn_net::core::Filter;
 use huginn_net::watch::WatchLists;
 
 use super::AnalysisPlan;

@@ -5,9 +5,8 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
-use huginn_net::CancelToken;
 use huginn_net::capture::LabelledFrame;
-use huginn_net::core::{Amount, Block, ChunkReader, Fill, FirstFrames, NextFrame};
+use huginn_net::core::{Amount, Block, CancelToken, ChunkReader, Fill, FirstFrames, NextFrame};
 use huginn_net::decrypt::{KeyLogSummary, Secrets, add_sessions};
 use huginn_net::{CaptureError, CaptureReader, Source};
 

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
-use huginn_net::core::Amount;
-use huginn_net::{Escaped, Event, Observation};
+use huginn_net::core::{Amount, Escaped};
+use huginn_net::{Event, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::control::counters::AlertCounters;

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use huginn_net::Label;
 use huginn_net::alert::AlertKind;
+use huginn_net::core::Escaped;
 use huginn_net::db::SoftwareClaim;
 use huginn_net::hosts::{Claim, HostProfile, SoftwareSeen, Systems, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
-use huginn_net::{Escaped, Label};
 
 use super::columns::{Layout, Table, write_more};
 use super::store::alerts::AlertList;

@@ -44,7 +44,7 @@ const MAX_KIND_EVENTS_PER_SECOND: u32 = 200_000;
 /// Maximum bytes of events of each kind in a second: 200,000 events of 670 bytes.
 const MAX_KIND_BYTES_PER_SECOND: u64 = 128 << 20;
 
-/// Limits of the output. `None` removes a limit. They do not apply in the [scope of p0f](crate::Scope::P0f).
+/// Limits of the output. `None` removes a limit. They do not apply in the [scope of p0f](crate::observers::Scope::P0f).
 ///
 /// Those of hosts and kinds have two parts, so that packets in the names of others displace only each other: three quarters for events
 /// whose peer [answered](crate::Event::is_answered) before, and one quarter for the others, which have the whole limit as long as no event

@@ -8,9 +8,10 @@ use huginn_net_core::Event;
 
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
+use crate::Observation;
 use crate::observation::ConnectionEnd;
 use crate::record::EventKind;
-use crate::{Observation, Scope};
+use crate::scope::Scope;
 
 /// Maximum hosts whose events of a second are counted, from the time at which all hosts together have half of the limit of
 /// one: 8 MiB.

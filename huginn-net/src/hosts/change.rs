@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::HttpUpdate;
 use super::update::SoftwareMatch;
-use crate::Scope;
 use crate::observation::Reasons;
+use crate::scope::Scope;
 
 /// Minimum decrease of the source port that scores, in ports.
 const MIN_PORT_DECREASE: u16 = 64;

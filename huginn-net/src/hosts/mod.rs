@@ -82,7 +82,8 @@ use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
 use crate::observation::{ChangeObservation, Reasons, ToolObservation, UptimeObservation};
-use crate::{Event, Observation, Scope};
+use crate::scope::Scope;
+use crate::{Event, Observation};
 
 /// Maximum number of hosts whose scanners wait for their judgement: 3 MiB.
 const MAX_JUDGED_HOSTS: usize = 1 << 16;

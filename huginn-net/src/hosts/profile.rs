@@ -20,11 +20,11 @@ use super::{
     ClockVerdict, Conclusion, HostUpdate, HttpUpdate, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
     UpdateResult, Verdict, change,
 };
-use crate::Scope;
 use crate::addresses::is_public;
 use crate::header_text::is_product_list;
 use crate::limits::MAX_ALIKE_HOPS;
 use crate::observation::{ChangeObservation, MtuObservation, StaticText};
+use crate::scope::Scope;
 
 /// The profile of one host: an address in its tunnel.
 ///

@@ -14,8 +14,8 @@ use super::{
     Changes, Host, HostProfile, HttpUpdate, Latest, P0fHistory, RoleHistory, SoftwareSeen, SystemSeen,
     TcpUpdate, TlsUpdate, Tools, TopValues, Update,
 };
-use crate::Scope;
 use crate::observation::{ChangeObservation, MtuObservation};
+use crate::scope::Scope;
 
 /// The database lacks a label or a system that a stored host or update names.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]

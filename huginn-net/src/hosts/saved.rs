@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::restore::{HostRecordError, Known, Restore};
 use super::stored::is_default;
 use super::{Host, HostId, Hosts};
-use crate::Scope;
+use crate::scope::Scope;
 
 /// A copy of a host, with its profile and what later packets are compared with; see [`Hosts::saved`] and [`Hosts::restore`].
 ///

@@ -69,7 +69,7 @@ impl HostUpdate {
         }
     }
 
-    /// Whether only [`Scope::P0f`](crate::Scope::P0f) has such updates.
+    /// Whether only [`Scope::P0f`](crate::observers::Scope::P0f) has such updates.
     pub(super) fn is_of_p0f(&self) -> bool {
         match &self.update {
             Update::Tcp(update) => update.clock.is_some(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::HostUpdate;
 use super::restore::{HostRecordError, Known, Restore};
 use super::stored::{time, tunnel};
-use crate::Scope;
+use crate::scope::Scope;
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///
@@ -36,7 +36,7 @@ pub struct HostUpdateRecord {
 }
 
 impl HostUpdateRecord {
-    /// Creates the record of an update. `None` for updates that only [`Scope::P0f`](crate::Scope::P0f) has.
+    /// Creates the record of an update. `None` for updates that only [`Scope::P0f`](crate::observers::Scope::P0f) has.
     pub fn new(event: &Event<HostUpdate>) -> Option<Self> {
         let Event { ts, packet_number, first_packet, is_answered, ref flow, subject, ref kind, .. } = *event;
         (!kind.is_of_p0f()).then(|| Self {

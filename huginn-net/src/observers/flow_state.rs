@@ -39,7 +39,7 @@ pub(super) struct ProtocolStates {
     pub(super) tcp: TcpFlow,
     pub(super) transport: TransportState,
     pub(super) ssh_peers: SshPeers,
-    /// State of p0f for the connection; absent outside of [`Scope::P0f`](crate::Scope::P0f).
+    /// State of p0f for the connection; absent outside of [`Scope::P0f`](crate::observers::Scope::P0f).
     pub(super) p0f: Option<Box<P0fFlow>>,
     /// The side whose handshake comes from a user-space tool: its MSS does not describe a link.
     pub(super) by_tool: Option<Side>,

@@ -59,7 +59,7 @@ use crate::hosts::{
 };
 use crate::p0f_flow::is_hidden_from_p0f;
 use crate::parser_events::ParserSettings;
-use crate::scope::Scope;
+pub use crate::scope::Scope;
 use crate::watch::{FlowMatches, Matches, Watcher};
 
 /// The enabled protocols and their signature database.

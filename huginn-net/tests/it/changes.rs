@@ -4,8 +4,9 @@
 use std::net::Ipv4Addr;
 
 use huginn_net::core::Frames;
+use huginn_net::observers::Scope;
 use huginn_net::record::JsonEvent;
-use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Observation, Observers, Scope, Timestamp};
+use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Observation, Observers, Timestamp};
 
 const LINUX: &[u8] = b"\x02\x04\x05\xb4\x04\x02\x08\x0a\x00\x01\x02\x03\x00\x00\x00\x00\x01\x03\x03";
 const WINDOWS: &[u8] = b"\x02\x04\x05\xb4\x01\x03\x03\xff\x01\x01\x04\x02";

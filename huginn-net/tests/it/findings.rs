@@ -6,11 +6,10 @@ use huginn_net::alert::Alert;
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
 use huginn_net::hosts::{Baseline, FindingSettings, HostUpdate, HostUpdateRecord};
 use huginn_net::observation::Finding;
-use huginn_net::observers::WithoutHosts;
+use huginn_net::observers::{Scope, WithoutHosts};
 use huginn_net::record::JsonEvent;
 use huginn_net::{
-    CaptureReader, Configure, Database, Event, Frame, HuginnNet, LinkType, Observation, Observers, Scope,
-    Timestamp,
+    CaptureReader, Configure, Database, Event, Frame, HuginnNet, LinkType, Observation, Observers, Timestamp,
 };
 
 use crate::captures;

@@ -6,20 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::captures;
-use huginn_net::CancelToken;
 use huginn_net::Configure;
-use huginn_net::core::DecodeConfig;
-use huginn_net::core::FlowLimits;
-use huginn_net::core::NextFrame;
+use huginn_net::core::{CancelToken, DecodeConfig, FlowLimits, NextFrame};
 use huginn_net::decrypt::Secrets;
 use huginn_net::http::HttpVersion;
 use huginn_net::observation::{SshClientObservation, SshServerObservation};
+use huginn_net::observers::Scope;
 use huginn_net::p0f::P0fLine;
 use huginn_net::ssh::{KexGuess, Negotiation};
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{
-    CaptureError, CaptureReader, Event, HuginnNet, Observation, Observers, Scope, Side, Source,
-};
+use huginn_net::{CaptureError, CaptureReader, Event, HuginnNet, Observation, Observers, Side, Source};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
 /// Returns the captures that have a golden with this extension, and the lines of the golden.

@@ -11,9 +11,10 @@ use crate::captures;
 use huginn_net::core::FlowLimits;
 use huginn_net::db::Database;
 use huginn_net::hosts::HostProfile;
+use huginn_net::observers::Scope;
 use huginn_net::p0f::{P0fAnswer, P0fHost};
 use huginn_net::tcp::Handshake;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Scope};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use huginn_net::db::Database;
+use huginn_net::observers::Scope;
 use huginn_net::p0f::P0fLine;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers, Scope};
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Observers};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use crate::captures;
 use crate::packet::{self, Packet};
-use huginn_net::core::{FlowLimits, Frames, HashSeed};
+use huginn_net::core::{Builder, FlowLimits, Frames, HashSeed};
 use huginn_net::observers::ProtocolCounters;
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Configure, Counters, Event, HuginnNet, LinkType,
-    Observers, Source,
+    AnalysisError, CaptureError, CaptureReader, Configure, Counters, Event, HuginnNet, LinkType, Observers,
+    Source,
 };
 
 /// Returns the packets of each capture.

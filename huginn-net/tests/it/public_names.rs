@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names that the root of the facade may export, modules included.
-const MAX_ROOT_NAMES: usize = 45;
+const MAX_ROOT_NAMES: usize = 40;
 
 /// Keywords that declare a type.
 const TYPES: [&str; 5] = ["struct", "enum", "trait", "type", "union"];

@@ -5,7 +5,8 @@ use crate::packet::{self, Packet};
 use huginn_net::core::Frames;
 use huginn_net::hosts::HostProfile;
 use huginn_net::observation::ToolObservation;
-use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation, Scope};
+use huginn_net::observers::Scope;
+use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observation};
 
 /// The tools that events report, and the profiles.
 fn analyze(capture: &str, profiles: bool) -> (Vec<ToolObservation>, Vec<HostProfile>) {

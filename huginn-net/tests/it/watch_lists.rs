@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use huginn_net::clients::NamingDatabases;
-use huginn_net::core::Replaceable;
+use huginn_net::core::{Filter, Replaceable};
 use huginn_net::record::{EventRecord, JsonEvent};
 use huginn_net::tls::ClientHello;
 use huginn_net::watch::{WatchListFault, WatchListHandle, WatchListSummary, WatchLists};
-use huginn_net::{CaptureReader, Configure, Database, Event, Filter, HuginnNet, Observation, Observers};
+use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observation, Observers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -12,8 +12,8 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use huginn_net::capture::{CaptureInterface, PcapngWriter};
-use huginn_net::core::{Amount, Decoder, FlowKey, Frame, Segment};
-use huginn_net::{Counters, Escaped, Event, HuginnNet, Observation};
+use huginn_net::core::{Amount, Decoder, Escaped, FlowKey, Frame, Segment};
+use huginn_net::{Counters, Event, HuginnNet, Observation};
 
 use self::connections::Connections;
 use self::evidence::Evidence;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use huginn_net::Escaped;
+use huginn_net::core::Escaped;
 
 use crate::limits::{MAX_LEARNED_TEXTS, MAX_TEXTS_PER_GROUP};
 

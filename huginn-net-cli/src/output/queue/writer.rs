@@ -78,7 +78,7 @@ impl fmt::Display for Destination {
             Self::Stderr => f.write_str("standard error"),
             Self::Socket(socket) => socket.collector().fmt(f),
             Self::File(file) => {
-                write!(f, "{:#}", huginn_net::Escaped(file.path().as_os_str().as_encoded_bytes()))
+                write!(f, "{:#}", huginn_net::core::Escaped(file.path().as_os_str().as_encoded_bytes()))
             }
         }
     }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
-use huginn_net::core::{IpText, TransportKind};
+use huginn_net::core::{Escaped, IpText, TransportKind};
 use huginn_net::http::Headers;
 use huginn_net::observation::Connection;
 use huginn_net::observation::{
@@ -16,7 +16,7 @@ use huginn_net::observation::{
 use huginn_net::record::EventKind;
 use huginn_net::ssh::{Negotiation, SshPeer};
 use huginn_net::tls::{TlsHandshake, TlsServer, Transport};
-use huginn_net::{Escaped, Event, Observation, Side, Timestamp};
+use huginn_net::{Event, Observation, Side, Timestamp};
 
 use super::blocks::{Joined, alert_in_words, certificate_remarks, protocol};
 use crate::limits::MAX_LINE_TEXT;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
-use huginn_net::core::{Decoder, FlowKey, Frame, Segment};
-use huginn_net::{Filter, Timestamp};
+use huginn_net::Timestamp;
+use huginn_net::core::{Decoder, Filter, FlowKey, Frame, Segment};
 
 use super::kept_packet::{KeptPacket, bytes_of};
 use super::queue::FlowQueue;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use huginn_net::core::{DecodeConfig, Frame, LinkType};
-use huginn_net::{CaptureReader, Filter, HuginnNet, Observation, Timestamp};
+use huginn_net::core::{DecodeConfig, Filter, Frame, LinkType};
+use huginn_net::{CaptureReader, HuginnNet, Observation, Timestamp};
 
 use super::super::health::Progress;
 use super::*;

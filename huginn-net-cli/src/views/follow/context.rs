@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::net::IpAddr;
 
-use huginn_net::Escaped;
+use huginn_net::core::Escaped;
 use huginn_net::hosts::{HostProfile, JoinedHosts};
 
 use crate::limits::MAX_LINE_TEXT;

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::core::TransportKind;
+use huginn_net::core::{Escaped, TransportKind};
 use huginn_net::hosts::{Contact, Contacts, HostProfile, JsonHost};
 use huginn_net::observation::Connection;
 use huginn_net::record::{EventKind, JsonEvent};
-use huginn_net::{Escaped, Event, Observation, Side};
+use huginn_net::{Event, Observation, Side};
 
 use super::context::{Context, start_of};
 use super::offers::Offers;

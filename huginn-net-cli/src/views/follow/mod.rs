@@ -7,9 +7,10 @@ mod senders;
 
 use std::io::{self, Write};
 
+use huginn_net::core::Escaped;
 use huginn_net::hosts::JoinedHosts;
 use huginn_net::http::without_port;
-use huginn_net::{Escaped, Event, Observation, Side};
+use huginn_net::{Event, Observation, Side};
 
 use self::context::start_of;
 pub(crate) use self::context::{Context, Subject};

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::net::IpAddr;
 
+use huginn_net::Timestamp;
 use huginn_net::blind_spots::BlindSpot;
-use huginn_net::core::{Amount, Printable};
+use huginn_net::core::{Amount, Escaped, Printable};
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
-use huginn_net::{Escaped, Timestamp};
 
 use super::certificate::CertificateProblem;
 use super::problem::{Problems, method_text, worst_methods};

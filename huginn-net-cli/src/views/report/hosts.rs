@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::core::TransportKind;
+use huginn_net::Timestamp;
+use huginn_net::core::{Escaped, TransportKind};
 use huginn_net::hosts::{Contradiction, HostProfile, Verdict};
-use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
 use super::contents::Report;

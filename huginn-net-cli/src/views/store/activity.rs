@@ -6,13 +6,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use huginn_net::core::TransportKind;
+use huginn_net::core::{Escaped, TransportKind};
 use huginn_net::hosts::HostProfile;
 use huginn_net::http::without_port;
 use huginn_net::observation::{SshClientObservation, SshServerObservation};
 use huginn_net::record::EventKind;
 use huginn_net::tls::names::cipher_suite;
-use huginn_net::{Escaped, Event, Observation, Side, Timestamp};
+use huginn_net::{Event, Observation, Side, Timestamp};
 
 use super::bounded::{Bounded, increment};
 use super::origin::Origin;

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
+use huginn_net::core::Escaped;
 use huginn_net::hosts::HostId;
 use huginn_net::observation::HttpVerdict;
 use huginn_net::observation::ToolObservation;
-use huginn_net::{Escaped, Event, Observation};
+use huginn_net::{Event, Observation};
 
 use super::bounded::{Bounded, Seen};
 use crate::limits::{MAX_LINE_TEXT, MAX_OVERVIEW_PAIRS};

@@ -3,11 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::HashMap;
-use huginn_net::core::TransportKind;
+use huginn_net::core::{Escaped, TransportKind};
 use huginn_net::hosts::is_public;
 use huginn_net::observation::TlsCertificatesObservation;
 use huginn_net::tls::TlsHandshake;
-use huginn_net::{Escaped, Event, Observation, Side};
+use huginn_net::{Event, Observation, Side};
 
 use super::bounded::{Bounded, increment};
 use super::origin::Origin;

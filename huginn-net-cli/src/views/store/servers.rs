@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use huginn_net::core::HexDigits;
+use huginn_net::core::{Escaped, HexDigits};
 use huginn_net::tls::Certificate;
-use huginn_net::{Escaped, Event, Observation, Side};
+use huginn_net::{Event, Observation, Side};
 
 use super::bounded::Bounded;
 use crate::limits::{MAX_FOLLOWED_SERVERS, MAX_OVERVIEW_TEXT};

@@ -4,9 +4,10 @@ use std::fmt::{Display, Write as _};
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::HashSet;
+use huginn_net::core::Escaped;
 use huginn_net::hosts::HostId;
 use huginn_net::tcp::Handshake;
-use huginn_net::{Escaped, Event, Observation, Timestamp};
+use huginn_net::{Event, Observation, Timestamp};
 
 use super::bounded::{Bounded, increment};
 use super::kind::ValueKind;

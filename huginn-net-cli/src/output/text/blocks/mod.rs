@@ -8,7 +8,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
 use huginn_net::consistency::Consistency;
-use huginn_net::core::{Amount, Printable};
+use huginn_net::core::{Amount, Escaped, Printable};
 use huginn_net::db::{FuzzyReason, TcpMatch};
 use huginn_net::http::{Headers, language};
 use huginn_net::observation::Connection;
@@ -19,7 +19,7 @@ use huginn_net::observation::{
 };
 use huginn_net::record::EventKind;
 use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
-use huginn_net::{Escaped, Event, Observation, Side};
+use huginn_net::{Event, Observation, Side};
 
 pub(super) use self::tls::{alert_in_words, protocol};
 pub(crate) use self::tls::{certificate_problems, certificate_remarks};

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use huginn_net::core::{Amount, HexDigits};
+use huginn_net::Timestamp;
+use huginn_net::core::{Amount, Escaped, HexDigits};
 use huginn_net::observation::TlsCertificatesObservation;
 use huginn_net::tls::{
     CertificateFields, Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert,
     TlsCertificates, TlsClient, TlsHandshake, TlsServer, Transport, Version, is_grease, names,
 };
-use huginn_net::{Escaped, Timestamp};
 
 use super::{Block, Joined};
 use crate::limits::MAX_LISTED;

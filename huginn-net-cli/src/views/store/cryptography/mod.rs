@@ -10,13 +10,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::core::TransportKind;
+use huginn_net::core::{Escaped, TransportKind};
 use huginn_net::db::{ClientMatch, LibraryAge};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tls::{
     Certificate, CertificateFields, ServerHello, TlsCertificates, TlsClient, TlsHandshake,
 };
-use huginn_net::{Escaped, Event, Observation, Side, Timestamp};
+use huginn_net::{Event, Observation, Side, Timestamp};
 use serde::Serialize;
 
 pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};

@@ -1,12 +1,13 @@
 //! What clients offer, and what servers choose.
 
+use huginn_net::Side;
+use huginn_net::core::Escaped;
 use huginn_net::ssh::strength::{WeakMethod, weak_cipher, weak_host_key, weak_kex, weak_mac};
 use huginn_net::ssh::{KexInit, NameList, Negotiation};
 use huginn_net::tls::strength::{
     KeyExchangeKind, MIN_PRIME_BITS, group_kind, is_forward_secret, key_exchange, suite_key_exchange,
 };
 use huginn_net::tls::{ClientHello, KeyExchange, ServerHello, Transport, U16List, Version, is_grease};
-use huginn_net::{Escaped, Side};
 use serde::Serialize;
 
 /// Signalling values, which are not cipher suites: RFC 5746, section 3.3, and RFC 7507.
