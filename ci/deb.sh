@@ -48,6 +48,7 @@ build() {
     for shell in bash fish zsh; do
         "$program" generate completions $shell >"$generated/huginn-net.$shell"
     done
+    dist/package-docs.py "$generated/doc"
     dist/sbom.py "$(rustc --print host-tuple)" parquet >"$generated/huginn-net.cyclonedx.json"
     cargo deb --no-build --strip --locked -p huginn-net-cli -o "$out/huginn-net.deb"
     version=$(dpkg-deb -f "$out/huginn-net.deb" Version)
@@ -68,6 +69,7 @@ package_archive() {
     mv "$release"/generated/completions/* "$release/generated"
     gzip -9n "$release"/generated/man/*.1
     gzip -9nc CHANGELOG.md >"$release/generated/changelog.gz"
+    dist/package-docs.py "$release/generated/doc"
     package=$out/huginn-net-$architecture.deb
     CARGO_TARGET_DIR=$work SOURCE_DATE_EPOCH=$(stat -c %Y "$release/huginn-net") \
         cargo deb --no-build --no-strip --locked -p huginn-net-cli --target "$triple" -o "$package"
@@ -98,6 +100,12 @@ test_package() {
     for name in huginn-net huginn-net-live huginn-net-db-learn; do
         grep -qx "./usr/share/man/man1/$name.1.gz" "$out/contents" || fail "no man page of $name"
     done
+
+    rm -rf "$out/contents.d"
+    dpkg-deb -x "$package" "$out/contents.d"
+    dist/package-docs.py --check "$out/contents.d/usr/share/doc/huginn-net"
+    dpkg-deb --ctrl-tarfile "$package" | tar xO ./postinst >"$out/postinst"
+    grep -q "try-restart 'huginn-net@\*.service'" "$out/postinst" || fail "an upgrade restarts no instance"
 
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$(realpath "$package")"
     trap 'dpkg --purge huginn-net' EXIT
