@@ -191,9 +191,8 @@ impl EventBatchBuilder {
             column.fill(rows);
             column.finish()
         });
-        let repeat =
-            |text: &Box<str>| Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) as ArrayRef;
-        let arrays = filled.chain(self.constants.iter().map(repeat));
+        let repeat = |text: &str| Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) as ArrayRef;
+        let arrays = filled.chain(self.constants.iter().map(|text| repeat(text)));
         let columns = match self.with_dictionaries {
             Some(_) => arrays.map(in_dictionary).collect(),
             None => arrays.collect(),

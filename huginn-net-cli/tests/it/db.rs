@@ -161,7 +161,9 @@ fn exported_lists_name_clients() {
     ));
     for (rule, sid) in rules.lines().zip(7..) {
         assert!(rule.ends_with(&format!("; sid:{sid}; rev:1;)")), "{rule}");
-        assert!(rule.contains("; threshold:type limit, track by_src, count 1, seconds 3600; classtype:misc-activity; "));
+        assert!(rule.contains(
+            "; threshold:type limit, track by_src, count 1, seconds 3600; classtype:misc-activity; "
+        ));
         // msg, keyword, content, metadata, threshold, classtype, sid, rev
         assert_eq!((rule.matches(';').count(), rule.matches('"').count()), (8, 4), "{rule}");
     }
