@@ -17,6 +17,10 @@ pub(super) struct Socket {
     connection: Option<Connection>,
     /// Whether the next connection looks the name of its host up again: its address may have changed.
     is_again: bool,
+    /// Length of the last datagram with its line end, until a host may have refused it: UDP reports that later.
+    last_datagram: u64,
+    /// Length of a datagram that was refused.
+    refused: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -29,7 +33,7 @@ enum Connection {
 
 impl Socket {
     pub(super) fn new(collector: Collector) -> Self {
-        Self { collector, connection: None, is_again: false }
+        Self { collector, connection: None, is_again: false, last_datagram: 0, refused: None }
     }
 
     pub(super) fn collector(&self) -> &Collector {
@@ -72,14 +76,37 @@ impl Socket {
             Connection::Udp(socket) => socket.send(datagram).map(|_| line.len()),
             Connection::UnixDatagram(socket) => socket.send(datagram).map(|_| line.len()),
         };
+        if let (Connection::Udp(_), Ok(written)) = (&*connection, &written) {
+            self.last_datagram = *written as u64;
+        }
         written.map_err(|error| match error.kind() {
             _ if is_too_long(&error) => io::ErrorKind::InvalidInput.into(),
             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => error,
             _ => {
+                self.note_refusal(&error);
                 self.connection = None;
                 error
             }
         })
+    }
+
+    /// Remembers that the last datagram was refused, if an error of UDP says so.
+    fn note_refusal(&mut self, error: &io::Error) {
+        if error.kind() == io::ErrorKind::ConnectionRefused
+            && let Some(Connection::Udp(_)) = &self.connection
+        {
+            self.refused = Some(std::mem::take(&mut self.last_datagram)).filter(|bytes| *bytes > 0);
+        }
+    }
+
+    /// The length of a datagram that was counted as written, and that the host refused since; with its line end.
+    pub(super) fn take_refused(&mut self) -> Option<u64> {
+        if let Some(Connection::Udp(socket)) = &self.connection
+            && let Ok(Some(error)) = socket.take_error()
+        {
+            self.note_refusal(&error);
+        }
+        self.refused.take()
     }
 }
 

@@ -578,6 +578,21 @@ fn datagrams_are_lines_and_too_long_ones_are_lost() {
     assert_eq!((counters.queued_lines, counters.queued_bytes), (0, 0));
 }
 
+#[test]
+fn datagrams_that_the_host_refuses_are_lost() {
+    let address = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let queue = to_socket(&format!("syslog:udp:{address}"), LARGE_CAPACITY);
+    assert!(queue.push(b"one\n").is_continue());
+    wait_until(&queue, |counters| counters.queued_bytes == 0);
+    // Nothing listens: the answer of the host arrives after the datagram was taken.
+    assert!(queue.push(b"two\n").is_continue());
+    wait_until(&queue, |counters| counters.lost_lines > 0);
+    wait_until(&queue, |counters| counters.queued_bytes == 0);
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.lost_lines, counters.dropped_bytes), (0, 2, 8));
+    assert_eq!((counters.queued_lines, counters.write_errors), (0, 1));
+}
+
 /// The lines of each file, of events with three certificates in turn.
 fn lines_of_files(name: &str, rotation: Rotation) -> Vec<Vec<String>> {
     let directory = tempdir().unwrap();

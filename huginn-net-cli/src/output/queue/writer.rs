@@ -194,7 +194,17 @@ impl Writer {
             }
         }
         self.count_deleted();
+        self.count_refused();
         self.shared.end();
+    }
+
+    /// Counts a datagram as lost that the host of its receiver refused.
+    fn count_refused(&mut self) {
+        if let Destination::Socket(socket) = &mut self.destination
+            && let Some(bytes) = socket.take_refused()
+        {
+            self.shared.unwritten(1, bytes);
+        }
     }
 
     /// Counts lines as lost that were written to a deleted file and cannot be written to another one.
@@ -390,7 +400,10 @@ impl Writer {
                     self.shared.lost(1, bytes);
                     self.warn(&format_args!("an event of {bytes} bytes is longer than a datagram"));
                 }
-                Err(error) => self.handle_write_error(&error, &mut lines)?,
+                Err(error) => {
+                    self.count_refused();
+                    self.handle_write_error(&error, &mut lines)?;
+                }
             }
         }
         Ok(())
