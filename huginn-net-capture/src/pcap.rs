@@ -34,11 +34,19 @@ const MAX_NANOS: u32 = 999_999_999;
 pub(super) struct Pcap {
     order: ByteOrder,
     nanos: bool,
+    /// [`UNDECIDED`] before the length is known.
     record_header_len: usize,
+    /// Lengths of record headers that the magic number permits, the usual one first.
+    header_lens: &'static [usize],
+    /// Whether the first record was read with the usual length before the second one came.
+    has_first: bool,
     lengths: Lengths,
     snap_len: u32,
     link: LinkType,
 }
+
+/// The length of record headers as long as a pipe has not shown two of them: no record is then [buffered](Pcap::buffered).
+const UNDECIDED: usize = usize::MAX;
 
 /// The order of the two lengths of a record. Version 2.3 reversed it, but some writers of that version kept the old one
 /// (libpcap: `sf-pcap.c`, Wireshark: `wiretap/libpcap.c`, which read all versions the same way).
@@ -96,7 +104,8 @@ impl Pcap {
         let records = head.rest();
         let record_header_len = record_header_len(header_lens, records, order, lengths);
         stream.take(FILE_HEADER_LEN);
-        Ok(Some(Self { order, nanos, record_header_len, lengths, snap_len, link }))
+        let has_first = false;
+        Ok(Some(Self { order, nanos, record_header_len, header_lens, has_first, lengths, snap_len, link }))
     }
 
     /// What the file header says of the interface.
@@ -129,7 +138,59 @@ impl Pcap {
     }
 
     /// Reads the next record.
-    pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
+    pub(super) fn next(&mut self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
+        if self.record_header_len != UNDECIDED {
+            return self.next_decided(stream);
+        }
+        if self.has_first {
+            stream.ensure(self.usual_len())?;
+            self.decide_by_second(stream)?;
+            return self.next_decided(stream);
+        }
+        // The first record does not wait for the second one.
+        let unread = stream.ensure(self.usual_len())?;
+        let len = self.usual_len().saturating_add(self.captured_len(unread).unwrap_or(0) as usize);
+        let unread = if len <= MAX_FRAME_LEN { stream.ensure(len)? } else { unread };
+        self.record_header_len = record_header_len(self.header_lens, unread, self.order, self.lengths);
+        let is_decided = self.record_header_len != UNDECIDED;
+        if !is_decided {
+            self.record_header_len = self.usual_len();
+        }
+        let next = self.next_decided(stream);
+        if !is_decided && let Ok(Some(_)) = next {
+            (self.record_header_len, self.has_first) = (UNDECIDED, true);
+        }
+        next
+    }
+
+    /// Chooses the length of record headers by the second one. The first record was read with the usual length: the rest of it comes first.
+    fn decide_by_second(&mut self, stream: &mut Stream) -> Result<(), ReadError> {
+        let Self { order, lengths, header_lens, .. } = *self;
+        let usual = self.usual_len();
+        self.record_header_len = usual;
+        let first = |records: &[u8]| first_headers(records, order, lengths, usual).next();
+        if first(stream.unread()).is_none_or(|header| header.is_possible()) {
+            return Ok(());
+        }
+        for len in header_lens {
+            let rest = len.saturating_sub(usual);
+            let unread = stream.ensure(rest.saturating_add(usual))?;
+            let header = first(unread.get(rest..).unwrap_or_default());
+            if header.is_some_and(|header| header.is_possible() && header.captured > 0) {
+                stream.take(rest);
+                self.record_header_len = *len;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The usual length of record headers with this magic number.
+    fn usual_len(&self) -> usize {
+        self.header_lens.first().copied().unwrap_or(RECORD_HEADER_LEN)
+    }
+
+    fn next_decided(&self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
         stream.set_mark();
         let header_len = self.record_header_len;
         let unread = stream.ensure(header_len)?;
@@ -156,8 +217,9 @@ impl Pcap {
     /// Whether the first record is complete.
     #[inline]
     pub(super) fn has_complete_frame(&self, unread: &[u8]) -> bool {
-        self.captured_len(unread)
-            .is_ok_and(|len| unread.len() >= self.record_header_len.saturating_add(len as usize))
+        let header_len =
+            if self.record_header_len == UNDECIDED { self.usual_len() } else { self.record_header_len };
+        self.captured_len(unread).is_ok_and(|len| unread.len() >= header_len.saturating_add(len as usize))
     }
 
     /// The captured length of a record, from its header.
@@ -214,12 +276,13 @@ impl Dialect {
 }
 
 /// Chooses the length of record headers: the first one, unless a number in the first records is impossible with it, and another length fits.
-/// Wireshark tells these files in the same way.
+/// Wireshark tells these files in the same way. [`UNDECIDED`] if there are several lengths, and no second record yet.
 fn record_header_len(header_lens: &[usize], records: &[u8], order: ByteOrder, lengths: Lengths) -> usize {
     let usual = header_lens.first().copied().unwrap_or(RECORD_HEADER_LEN);
     let headers = |len| first_headers(records, order, lengths, len);
     if headers(usual).all(|header| header.is_possible()) {
-        return usual;
+        let is_decided = header_lens.len() == 1 || headers(usual).count() > 1;
+        return if is_decided { usual } else { UNDECIDED };
     }
     let fits = |len: &&usize| {
         let is_frame = |header: FirstHeader| header.is_possible() && header.captured > 0;

@@ -3,7 +3,8 @@
 use super::bytes::{Bytes, pcap_header, pcap_record};
 use super::{defect, packet, read_complete};
 use crate::byte_order::ByteOrder::{Big, Little};
-use crate::{Defect, Part};
+use crate::{CaptureReader, Defect, Part};
+use std::io::Write;
 
 const MICROS: u32 = 0xa1b2_c3d4;
 const NANOS: u32 = 0xa1b2_3c4d;
@@ -156,6 +157,46 @@ fn first_records_show_the_length_of_their_headers() {
             }
         }
     }
+}
+
+/// A pipe that has the file header alone at first, then one record after the other.
+#[test]
+fn records_of_a_slow_pipe_show_the_length_of_their_headers() {
+    for extra in [8, 12, 4, 0] {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(&pcap_header(Little, MICROS, 1)).unwrap();
+        let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
+        for (second, data) in [&[0; 60][..], b"abc", &[0xff; 90], b"x"].into_iter().enumerate() {
+            let record = pcap_record(Little, 1_700_000_000 + u32::try_from(second).unwrap(), 20, data, 100);
+            let (head, data) = record.split_at(16);
+            let whole = [head, &[2, 0, 0, 0, 8, 0, 4, 0, 1, 0, 0, 0][..extra], data].concat();
+            writer.write_all(&whole).unwrap();
+            let frame = capture.read_frame().unwrap().unwrap();
+            // Nothing tells the first one from the usual layout.
+            assert_eq!((frame.data == data, frame.data.len()), (second > 0 || extra == 0, data.len()));
+            assert_eq!(frame.ts.to_string(), format!("2023-11-14T22:13:2{second}.000020Z"));
+        }
+        drop(writer);
+        assert!(capture.read_frame().unwrap().is_none());
+    }
+}
+
+/// The first two records come at once, after the file header.
+#[test]
+fn two_records_of_a_pipe_are_read_without_an_error() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(&pcap_header(Little, MICROS, 1)).unwrap();
+    let mut capture = CaptureReader::from_reader("a pipe", reader).unwrap();
+    for data in [b"abc", b"def"] {
+        let record = pcap_record(Little, 1_700_000_000, 20, data, 100);
+        let (head, data) = record.split_at(16);
+        writer.write_all(&[head, &[9; 8], data].concat()).unwrap();
+    }
+    drop(writer);
+    for data in [b"abc", b"def"] {
+        assert_eq!(capture.read_frame().unwrap().unwrap().data, data);
+    }
+    assert!(capture.read_frame().unwrap().is_none());
 }
 
 /// A damaged file keeps the usual layout, and its error.
