@@ -9,8 +9,8 @@ The first form makes network namespaces with a client, a router, and a server wi
 name was accepted. An attempt may mark a pause: its capture then comes once for each of PAUSES, with later times after the mark, and the
 events of the exchange must be reported, too. --save keeps a capture for each attempt, and truth.jsonl, which the second form analyses without a network.
 
-An accepted name is reported if an event holds it, flagged if an event says `conflict`, or if the blind spots hold what those of
-plain connections do not. The exit status is 1 if an accepted name is neither, unless hidden.txt lists the attempt, and if a plain
+An accepted name is reported if an event holds it. Else it is flagged on the connection if an event of the connection says `conflict`, or its event
+`connection` has `blind_spots` that those of plain connections lack; or only counted, by a blind spot of the analysis. The exit status is 1 if an accepted name is neither, unless hidden.txt lists the attempt, and if a plain
 connection is flagged.
 """
 
@@ -181,7 +181,7 @@ def judge(arguments, folder):
     truths = [truth for truth in truths if (arguments.only or "") in truth["file"]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda truth: analyse(arguments, folder, truth), truths))
-    usual = {name for truth, result in zip(truths, results) if truth["kind"] == "control" for name in result["blind_spots"]}
+    usual = {name for truth, result in zip(truths, results) if truth["kind"] == "control" for name in result["blind_spots"] + result["on_connection"]}
     with open(os.path.join(HERE, "hidden.txt"), encoding="ascii") as f:
         known = set(f.read().split())
     table, status = collections.defaultdict(collections.Counter), 0
@@ -199,12 +199,13 @@ def judge(arguments, folder):
             count[verdict] += 1
             if truth["accepted"]:
                 count["conflict said"] += result["conflict"]
-        line = {"file": truth["file"], "accepted": truth["accepted"], "verdict": verdict, "conflict": result["conflict"], "flags": sorted(set(result["blind_spots"]) - usual), "failure": result["failure"]}
+        line = {"file": truth["file"], "accepted": truth["accepted"], "verdict": verdict, "conflict": result["conflict"], "failure": result["failure"],
+                "flags": sorted(set(result["blind_spots"]) - usual), "on_connection": sorted(set(result["on_connection"]) - usual)}
         lines.append(line)
         if arguments.verbose or wrong:
             print(f"{'WRONG  ' if wrong else ''}{truth['file'][:-5]}: {verdict}; accepted {', '.join(truth['accepted']) or 'nothing'}; "
-                  f"conflict {result['conflict']}; blind spots {', '.join(line['flags']) or 'none'}{'; ' + result['failure'] if result['failure'] else ''}")
-    columns = ("attempts", "accepted", "reported", "conflict", "counted", "hidden", "conflict said")
+                  f"conflict {result['conflict']}; blind spots {', '.join(line['flags']) or 'none'}; of the connection {', '.join(line['on_connection']) or 'none'}{'; ' + result['failure'] if result['failure'] else ''}")
+    columns = ("attempts", "accepted", "reported", "on connection", "counted", "hidden", "conflict said")
     print(f"{'kind':<10}" + "".join(f"{column:>15}" for column in columns))
     for row in sorted(table, key=lambda row: (row == "total", row)):
         print(f"{row:<10}" + "".join(f"{table[row][column]:>15}" for column in columns))
@@ -216,30 +217,32 @@ def judge(arguments, folder):
 
 
 def analyse(arguments, folder, truth):
-    command = [arguments.bin, "pcap", "--format", "json", "--stats", "-w", arguments.workers, os.path.join(folder, truth["file"])]
+    command = [arguments.bin, "pcap", "--format", "json", "--stats", "--connections", "-w", arguments.workers, os.path.join(folder, truth["file"])]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
-        return {"events": "", "conflict": False, "blind_spots": [], "failure": "no end after 60 s"}
+        return {"events": "", "conflict": False, "blind_spots": [], "on_connection": [], "failure": "no end after 60 s"}
     stats = next((json.loads(line) for line in done.stderr.splitlines() if line.startswith('{"frames"')), {})
+    connections = [line for line in done.stdout.splitlines() if '"event":"connection"' in line]
     failure = "" if done.returncode == 0 and stats else f"exit status {done.returncode}: {done.stderr[-300:]}"
     return {
         "events": done.stdout,
         "conflict": '"conflict":' in done.stdout,
         "blind_spots": [spot["name"] for spot in stats.get("blind_spots", [])],
+        "on_connection": [name for line in connections for name in json.loads(line).get("blind_spots", [])],
         "failure": failure,
     }
 
 
 def verdict_of(truth, result, usual):
-    """The first that holds; `conflict` and `counted` are those that were not reported."""
+    """The first that holds; those after `reported` were not reported."""
     if not truth["accepted"]:
         return "refused"
     expected = truth["accepted"] + [f'"event":"{kind}"' for kind in truth.get("events", ())]
     if all(result["events"].count(text) >= expected.count(text) for text in expected):
         return "reported"
-    if result["conflict"]:
-        return "conflict"
+    if result["conflict"] or set(result["on_connection"]) - usual:
+        return "on connection"
     if set(result["blind_spots"]) - usual:
         return "counted"
     return "hidden"

@@ -5,7 +5,7 @@ use std::fmt;
 
 use huginn_net::HuginnNet;
 use huginn_net::blind_spots::{BlindSpot, ProtocolList};
-use huginn_net::core::{Amount, Example, ProtocolCount};
+use huginn_net::core::{Addresses, Amount, Example, ProtocolCount};
 use serde::Serialize;
 
 /// The examples of blind spots, each with the file that it is in.
@@ -63,6 +63,9 @@ impl fmt::Display for LocatedSpot {
             (Some(frame), _) => write!(f, " (first: frame {frame}")?,
             (None, Some(flow)) => write!(f, " (first: {} > {} at {}", flow.client, flow.server, example.ts)?,
             (None, None) => write!(f, " (first: {}", example.ts)?,
+        }
+        if let Some((source, destination)) = example.addresses.map(Addresses::ends) {
+            write!(f, ", {source} > {destination}")?;
         }
         match file {
             Some(file) => write!(f, " in {file})"),

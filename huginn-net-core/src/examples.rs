@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::{Event, FlowId, Segment, Side, Timestamp};
+use crate::{Addresses, Event, FlowId, Segment, Side, Timestamp};
 
 /// A packet that a counter counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Example {
     pub frame: Option<u64>,
     /// The flow of the packet; `None` if the packet yields no segment.
     pub flow: Option<FlowId>,
+    /// The addresses of an IP fragment: only the first fragment of a datagram has ports.
+    pub addresses: Option<Addresses>,
     /// Number of the packet in the capture, or since the analyzer was built if the frame is known; 0 if unknown. It decides between
     /// packets of equal time, so that the example is the same for any number of workers.
     pub(crate) packet_number: u64,
@@ -66,14 +68,15 @@ impl Examples {
         let order = (ts.as_nanos(), packet_number);
         if self.get(counter).is_none_or(|known| order < (known.ts.as_nanos(), known.packet_number)) {
             let flow = Some(FlowId::from_segment(segment, sender));
-            self.add(Example { counter, ts, frame: None, flow, packet_number });
+            self.add(Example { counter, ts, frame: None, flow, addresses: None, packet_number });
         }
     }
 
     /// Makes an event the example of a counter, unless the counter has an earlier one.
     pub fn add_event<K>(&mut self, counter: &'static str, event: &Event<K>) {
         let (ts, packet_number) = (event.ts, event.packet_number);
-        self.add(Example { counter, ts, frame: None, flow: Some(event.flow.clone()), packet_number });
+        let flow = Some(event.flow.clone());
+        self.add(Example { counter, ts, frame: None, flow, addresses: None, packet_number });
     }
 
     /// Removes the numbers of frames.

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use huginn_net_wire::{deserialize_from_text, serialize_as_text};
 
-use crate::{Example, FlowId, Timestamp, TransportKind, TunnelLayer, TunnelPath};
+use crate::{Addresses, Example, FlowId, Timestamp, TransportKind, TunnelLayer, TunnelPath};
 
 serialize_as_text!(TunnelLayer);
 deserialize_from_text!(Timestamp, TunnelLayer);
@@ -61,7 +61,7 @@ impl Serialize for FlowId {
     }
 }
 
-/// `ts`, `frame` and the fields of the [flow](FlowId); absent ones are left out.
+/// `ts`, `frame`, the fields of the [flow](FlowId), and `source` and `destination` of a fragment; absent ones are left out.
 impl Serialize for Example {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -71,7 +71,13 @@ impl Serialize for Example {
             frame: Option<u64>,
             #[serde(flatten)]
             flow: Option<&'a FlowId>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            source: Option<IpAddr>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            destination: Option<IpAddr>,
         }
-        Shape { ts: self.ts, frame: self.frame, flow: self.flow.as_ref() }.serialize(serializer)
+        let (source, destination) = self.addresses.map(Addresses::ends).unzip();
+        let Self { ts, frame, flow, .. } = self;
+        Shape { ts: *ts, frame: *frame, flow: flow.as_ref(), source, destination }.serialize(serializer)
     }
 }

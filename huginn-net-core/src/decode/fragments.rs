@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::counters::{DecodeCounters, SkipReason, add};
 use super::ip::{Fragment, IpPacket};
 use crate::limits::MAX_DATAGRAM_LEN;
-use crate::{Addresses, IpHeader, PacketClock, Timestamp};
+use crate::{Addresses, Example, Examples, IpHeader, PacketClock, Timestamp};
 
 /// Limits of the fragment table.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +55,39 @@ pub(super) struct ReassembledDatagram {
     last_payload: Option<Vec<u8>>,
 }
 
+/// A frame with a fragment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FragmentRecord {
+    pub(super) ts: Timestamp,
+    /// Number of the frame in the capture.
+    pub(super) number: u64,
+    /// Number of the record since the decoder was created.
+    pub(super) record: u64,
+    pub(super) addresses: Addresses,
+}
+
+impl FragmentRecord {
+    /// The frame as the example of a counter.
+    #[cold]
+    pub(super) fn example(self, counter: &'static str) -> Example {
+        let Self { ts, number, record, addresses } = self;
+        Example {
+            counter,
+            ts,
+            frame: Some(number),
+            flow: None,
+            addresses: Some(addresses),
+            packet_number: record,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Datagram {
     age: u64,
     first_seen: Timestamp,
+    /// The frame of the fragment that came first.
+    first_record: FragmentRecord,
     /// Header and protocol of the fragment at offset 0.
     first: Option<(IpHeader, u8)>,
     /// Received bytes in order of arrival, without duplicates. Memory grows with the bytes received: a single
@@ -134,13 +163,13 @@ impl FragmentTable {
     /// Adds a fragment of a record, and returns the datagram if it is now complete.
     pub(super) fn add(
         &mut self,
-        (ts, record): (Timestamp, u64),
+        record: FragmentRecord,
         tunnel: u64,
         packet: &IpPacket<'_>,
-        counters: &mut DecodeCounters,
+        (counters, examples): (&mut DecodeCounters, &mut Examples),
     ) -> Result<ReassembledDatagram, SkipReason> {
-        let now = self.clock.tick(ts);
-        self.expire(now, counters);
+        let now = self.clock.tick(record.ts);
+        self.expire(now, counters, examples);
         let Some(fragment) = packet.fragment else { return Err(SkipReason::BadFragment) };
         if packet.missing > 0 {
             return Err(SkipReason::Short);
@@ -158,11 +187,11 @@ impl FragmentTable {
         let datagram = self.datagrams.entry(key).or_insert_with(|| {
             self.last_age = self.last_age.wrapping_add(1);
             self.by_age.insert(self.last_age, key);
-            let datagram = Datagram::new(self.last_age, now);
+            let datagram = Datagram::new(self.last_age, now, record);
             self.buffered_bytes = self.buffered_bytes.saturating_add(datagram.memory());
             datagram
         });
-        self.latest = (record, datagram.age);
+        self.latest = (record.record, datagram.age);
         let before = datagram.memory();
         let added = datagram.add(packet, fragment);
         self.buffered_bytes = self.buffered_bytes.saturating_sub(before).saturating_add(datagram.memory());
@@ -175,21 +204,24 @@ impl FragmentTable {
         }
         while self.datagrams.len() > self.limits.datagrams || self.buffered_bytes > self.limits.bytes {
             let Some(oldest) = self.by_age.first_entry().map(|entry| *entry.get()) else { break };
-            self.remove(&oldest);
+            self.discard(&oldest, "fragment_evictions", examples);
             add(&mut counters.fragment_evictions, 1);
         }
         Err(if added { SkipReason::FragmentBuffered } else { SkipReason::BadFragment })
     }
 
     /// Discards and counts incomplete datagrams at the end of a capture.
-    pub(super) fn clear(&mut self, counters: &mut DecodeCounters) {
+    pub(super) fn clear(&mut self, counters: &mut DecodeCounters, examples: &mut Examples) {
         add(&mut counters.fragment_leftovers, self.datagrams.len() as u64);
+        if let Some(oldest) = self.by_age.first_entry().map(|entry| *entry.get()) {
+            self.discard(&oldest, "fragment_leftovers", examples);
+        }
         self.datagrams.clear();
         self.by_age.clear();
         self.buffered_bytes = 0;
     }
 
-    fn expire(&mut self, now: Timestamp, counters: &mut DecodeCounters) {
+    fn expire(&mut self, now: Timestamp, counters: &mut DecodeCounters, examples: &mut Examples) {
         let timeout = u64::try_from(self.limits.timeout.as_nanos()).unwrap_or(u64::MAX);
         while let Some(oldest) = self.by_age.first_entry() {
             let key = *oldest.get();
@@ -197,8 +229,15 @@ impl FragmentTable {
             if now.as_nanos().saturating_sub(first_seen) <= timeout {
                 return;
             }
-            self.remove(&key);
+            self.discard(&key, "fragment_timeouts", examples);
             add(&mut counters.fragment_timeouts, 1);
+        }
+    }
+
+    /// Removes an incomplete datagram, which may be the example of the counter that counts it.
+    fn discard(&mut self, key: &Key, counter: &'static str, examples: &mut Examples) {
+        if let Some(datagram) = self.remove(key) {
+            examples.add(datagram.first_record.example(counter));
         }
     }
 
@@ -241,10 +280,11 @@ impl ReassembledDatagram {
 }
 
 impl Datagram {
-    fn new(age: u64, first_seen: Timestamp) -> Self {
+    fn new(age: u64, first_seen: Timestamp, first_record: FragmentRecord) -> Self {
         Self {
             age,
             first_seen,
+            first_record,
             first: None,
             bytes: Vec::new(),
             ranges: BTreeMap::new(),

@@ -32,7 +32,7 @@ pub use numbers::{ProtocolNumber, Registry};
 
 use counters::{SkipReason, add};
 pub(crate) use fast_path::{FastPath, plain_tcp_ends};
-use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
+use fragments::{FragmentLimits, FragmentRecord, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
@@ -270,13 +270,14 @@ impl Decoder {
             ts,
             frame: Some(self.number()),
             flow: None,
+            addresses: None,
             packet_number: self.record,
         });
     }
 
     /// Ends the capture: discards and counts incomplete datagrams.
     pub fn finish(&mut self) {
-        self.fragments.clear(&mut self.counters);
+        self.fragments.clear(&mut self.counters, &mut self.examples);
     }
 
     /// Decodes a frame that does not take the [fast path](FastPath).
@@ -471,25 +472,24 @@ impl Decoder {
             self.needs_order = true;
             return Ok(());
         }
-        let counted = |counters: &DecodeCounters| {
-            [
-                ("fragment_conflicts", counters.fragment_conflicts),
-                ("fragment_timeouts", counters.fragment_timeouts),
-                ("fragment_evictions", counters.fragment_evictions),
-            ]
+        let record = FragmentRecord {
+            ts: context.ts,
+            number: self.number(),
+            record: self.record,
+            addresses: packet.header.addresses,
         };
-        let before = counted(&self.counters);
-        let (frame, tunnel) = ((context.ts, self.record), self.path.key_word());
-        let datagram = self.fragments.add(frame, tunnel, packet, &mut self.counters);
-        for ((counter, before), (_, after)) in before.into_iter().zip(counted(&self.counters)) {
-            if before == 0 && after > 0 {
-                self.add_example(counter, context.ts);
-            }
+        let tunnel = self.path.key_word();
+        let datagram = self.fragments.add(record, tunnel, packet, (&mut self.counters, &mut self.examples));
+        if matches!(datagram, Err(SkipReason::BadFragment)) && self.counters.bad_fragment == 0 {
+            self.examples.add(record.example("bad_fragment"));
         }
         let mut datagram = datagram?;
         let Some(last) = datagram.take_last_version() else {
             return self.follow(NextHeader::Reassembled(&datagram), context);
         };
+        if self.counters.fragment_conflicts == 1 {
+            self.examples.add(record.example("fragment_conflicts"));
+        }
         // The receiver may have accepted either version, so that both are emitted. The frame's outcome is that of the
         // second one.
         let (path, headers_left) = (self.path, context.headers_left);

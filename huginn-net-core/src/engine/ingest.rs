@@ -135,7 +135,8 @@ impl Ingest {
         let ClockSteps { first_back, first_ahead, .. } = self.clock.steps();
         for (counter, ts) in [("time_steps_back", first_back), ("time_steps_ahead", first_ahead)] {
             if let Some(ts) = ts {
-                examples.add(Example { counter, ts, frame: None, flow: None, packet_number: 0 });
+                let (frame, flow, addresses) = (None, None, None);
+                examples.add(Example { counter, ts, frame, flow, addresses, packet_number: 0 });
             }
         }
         examples

@@ -527,7 +527,8 @@ impl<P: Protocol> FlowTable<P> {
         let (client, server) = if flow.client_is_low { (low, high) } else { (high, low) };
         let ts = Timestamp::from_nanos(flow.last_syn_nanos, 9);
         let flow = Some(FlowId { client, server, transport, tunnel: None });
-        self.examples.add(Example { counter: "one_direction", ts, frame: None, flow, packet_number: 0 });
+        let counter = "one_direction";
+        self.examples.add(Example { counter, ts, frame: None, flow, addresses: None, packet_number: 0 });
     }
 
     #[cold]

@@ -150,6 +150,16 @@ pub enum Addresses {
     },
 }
 
+impl Addresses {
+    /// Sender and receiver.
+    pub fn ends(self) -> (IpAddr, IpAddr) {
+        match self {
+            Self::V4 { src, dst } => (src.into(), dst.into()),
+            Self::V6 { src, dst } => (src.into(), dst.into()),
+        }
+    }
+}
+
 /// The transport header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportHeader<'a> {

@@ -449,7 +449,11 @@ fn connection(found: &Connection) -> u64 {
     let subject = subject.map_or(0, |subject| text(subject.as_bytes(), TextLimit::NONE));
     let certificate =
         found.certificate.as_ref().map_or(0, |_| CERTIFICATE_OF_CONNECTION.saturating_add(subject));
-    sum([CONNECTION, host, tls_client, certificate, names.into_iter().fold(0, usize::saturating_add)])
+    let spots = match &*found.blind_spots {
+        [] => 0,
+        spots => spots.iter().fold(16, |sum: usize, name| sum.saturating_add(name.len()).saturating_add(3)),
+    };
+    sum([CONNECTION, host, tls_client, certificate, spots, names.into_iter().fold(0, usize::saturating_add)])
 }
 
 fn label(found: Option<&Label>) -> usize {

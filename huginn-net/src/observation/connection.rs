@@ -51,6 +51,8 @@ pub struct Connection {
     pub hassh_server: Option<Hassh>,
     /// The outcome of the last mismatch: imitation, unexplained or proxy.
     pub mismatch: Option<Outcome>,
+    /// Names of the [blind spots](crate::blind_spots) that this connection caused, in their order: what was not seen or not read of it.
+    pub blind_spots: Vec<&'static str>,
 }
 
 /// The packets that one side sent.

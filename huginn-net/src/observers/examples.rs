@@ -3,7 +3,7 @@
 use huginn_net_core::{Event, Examples, Segment, Side};
 
 use super::ProtocolCounters;
-use super::protocol_kinds::{self, PROTOCOL_KINDS};
+use super::protocol_kinds::{self, PROTOCOL_KINDS, SpotSet};
 
 /// The earliest segment that each counter of blind spots counted.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,8 @@ pub(super) struct BlindSpotExamples {
     /// The counters when examples were last added, and the sum of what they count.
     examined: [u64; PROTOCOL_KINDS],
     examined_sum: u64,
+    /// The kinds whose counters changed since the summary of a connection last took them.
+    changed: SpotSet,
 }
 
 impl BlindSpotExamples {
@@ -54,12 +56,23 @@ impl BlindSpotExamples {
         }
     }
 
+    /// Forgets which counters changed.
+    pub(super) fn clear_changed(&mut self) {
+        self.changed = SpotSet::default();
+    }
+
+    /// The kinds whose counters changed since [`clear_changed`](Self::clear_changed).
+    pub(super) fn changed(&self) -> SpotSet {
+        self.changed
+    }
+
     /// Calls `changed` with the name of each counter that changed.
     fn update(&mut self, counters: &ProtocolCounters, mut changed: impl FnMut(&mut Examples, &'static str)) {
         let counts = protocol_kinds::of_protocols(counters).into_iter();
-        for ((name, count, _), examined) in counts.zip(&mut self.examined) {
+        for (kind, ((name, count, _), examined)) in counts.zip(&mut self.examined).enumerate() {
             if count != *examined {
                 *examined = count;
+                self.changed.add(kind);
                 changed(&mut self.examples, name);
             }
         }

@@ -350,7 +350,11 @@ impl Protocol for Observers {
         };
         if emitted.suppressed > 0 {
             self.count_suppressed(emitted.suppressed);
+            self.examples.clear_changed();
             self.examples.add_segment(&self.counters, segment, sender);
+            if let Some(connection) = protocols.connection.as_mut().filter(|_| self.connections) {
+                connection.note_blind_spots(self.examples.changed());
+            }
         }
         if emitted.has_reports && self.has_connection_ends() {
             let flow = || FlowId::from_segment(segment, sender);
@@ -430,11 +434,16 @@ impl Protocol for Observers {
             }
             admit(event, false);
         };
+        self.examples.clear_changed();
         self.end_stream(&mut protocols, &mut on_event);
         #[cfg(feature = "decrypt")]
         self.end_datagrams(&mut protocols, &mut on_event);
+        self.examples.skip(&self.counters);
         let mut end = None;
-        if let Some(connection) = connection {
+        if let Some(mut connection) = connection {
+            if self.connections {
+                connection.note_blind_spots(self.examples.changed());
+            }
             end = connection.end().filter(|_| ends);
             if self.connections {
                 let is_reserved = connection.is_reserved;
@@ -453,8 +462,8 @@ impl Protocol for Observers {
         (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
+            self.examples.skip(&self.counters);
         }
-        self.examples.skip(&self.counters);
     }
 
     #[inline]
@@ -580,10 +589,12 @@ impl Observers {
         let Some(mut connection) = flow.connection.take() else { return Interest::More };
         connection.on_segment(segment, sender);
         if connection.interest == Interest::More {
+            self.examples.clear_changed();
             connection.interest = self.analyze(segment, sender, flow, &mut |origin, output| {
                 connection.on_output(&output, origin.subject);
                 emit(origin, output);
             });
+            connection.note_blind_spots(self.examples.changed());
         }
         flow.connection = Some(connection);
         Interest::More

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use huginn_net_consistency::Consistency;
-use huginn_net_core::{Event, FlowId, Interest, PacketRef, Route, Segment, Side, without_padding};
+use huginn_net_core::{Event, FlowId, Interest, PacketRef, Route, Segment, Side, TcpFlags, without_padding};
 use huginn_net_db::HttpMatch;
 use huginn_net_http::Role;
 use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::Handshake;
 
+use super::protocol_kinds::SpotSet;
 use crate::Observation;
 use crate::hosts::FlowOutput;
 use crate::limits::MAX_HOST_BYTES;
@@ -25,6 +26,8 @@ pub(crate) struct OpenConnection {
     has_findings: bool,
     /// Whether another sender may have answered in the server's name.
     is_server_doubtful: bool,
+    /// What was not seen or not read of the connection.
+    blind_spots: SpotSet,
     /// Number of the latest packet.
     packet_number: u64,
     connection: Connection,
@@ -34,7 +37,9 @@ impl OpenConnection {
     /// Starts the summary of a flow with its first packet.
     pub(crate) fn new(segment: &Segment<'_>, sender: Side, is_reserved: bool) -> Self {
         let (packet, flow) = (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender));
-        Self { is_reserved, ..Self::at(packet, flow) }
+        let has_syn = segment.tcp().is_none_or(|tcp| tcp.flags.contains(TcpFlags::SYN));
+        let blind_spots = if has_syn { SpotSet::default() } else { SpotSet::MIDSTREAM };
+        Self { is_reserved, blind_spots, ..Self::at(packet, flow) }
     }
 
     /// Starts the summary of a flow at a packet.
@@ -58,6 +63,7 @@ impl OpenConnection {
             hassh: None,
             hassh_server: None,
             mismatch: None,
+            blind_spots: Vec::new(),
         };
         Self {
             flow,
@@ -65,6 +71,7 @@ impl OpenConnection {
             is_reserved: false,
             has_findings: false,
             is_server_doubtful: false,
+            blind_spots: SpotSet::default(),
             packet_number: packet.number,
             connection,
         }
@@ -99,6 +106,14 @@ impl OpenConnection {
         *packets = packets.saturating_add(1);
         *bytes = bytes.saturating_add(payload);
         history.on_segment(segment, sender, payload);
+    }
+
+    /// Takes note that these counters of blind spots counted something of the connection, which is then reported.
+    pub(super) fn note_blind_spots(&mut self, found: SpotSet) {
+        if !found.is_empty() {
+            self.has_findings |= found.hides_messages();
+            self.blind_spots.insert(found);
+        }
     }
 
     /// Adds what an output of the protocols says about the connection.
@@ -162,8 +177,9 @@ impl OpenConnection {
 
     /// Returns the event at the end of the flow, if anything was found.
     pub(crate) fn into_event(self) -> Option<Event<FlowOutput>> {
-        let Self { flow, has_findings, packet_number, connection, .. } = self;
+        let Self { flow, has_findings, packet_number, mut connection, blind_spots, .. } = self;
         let ts = connection.end;
+        connection.blind_spots = blind_spots.names().collect();
         let observation = Observation::Connection(Box::new(connection));
         has_findings.then(|| Event::new(ts, packet_number, flow, Side::Client, Route::Report(observation)))
     }

@@ -134,6 +134,42 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
     ]
 }
 
+/// Kinds of blind spots that one connection caused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SpotSet(u32);
+
+impl SpotSet {
+    /// The connection began before the capture, or after it was idle too long.
+    pub(super) const MIDSTREAM: Self = Self(1 << PROTOCOL_KINDS);
+
+    /// Adds a kind by its index in [`of_protocols`].
+    pub(super) fn add(&mut self, kind: usize) {
+        debug_assert!(kind < PROTOCOL_KINDS, "{kind}");
+        self.0 |= 1_u32.checked_shl(u32::try_from(kind).unwrap_or(u32::MAX)).unwrap_or(0);
+    }
+
+    pub(super) fn insert(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Whether a message of the connection may be missing: the rest is normal.
+    pub(super) fn hides_messages(self) -> bool {
+        self.names().any(|name| !matches!(name, "midstream" | "tls_not_searched" | "ech"))
+    }
+
+    /// The names of the kinds, in the order of the blind spots of an analysis.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        let protocols = of_protocols(&ProtocolCounters::default()).map(|(name, ..)| name);
+        let names = ["midstream"].into_iter().chain(protocols);
+        let bits = std::iter::once(PROTOCOL_KINDS).chain(0..PROTOCOL_KINDS);
+        names.zip(bits).filter(move |(_, bit)| self.0 >> bit & 1 != 0).map(|(name, _)| name)
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// Name, number and meaning. `(s)` ends a noun in the plural.
 pub(crate) type Count = (&'static str, u64, &'static str);
 

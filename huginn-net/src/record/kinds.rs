@@ -206,6 +206,8 @@ records! {
         mismatch in "mismatch_outcome": Option<Text<'a>>,
     }
 
+        /// Blind spots that the connection caused: what was not seen or not read of it
+        blind_spots[omitted]: Vec<Text<'a>>,
     /// `http_request`: the head of a request.
     pub struct HttpRequestRecord<'a> in "http_" {
         /// HTTP version
@@ -628,6 +630,7 @@ impl<'a> ConnectionRecord<'a> {
         }
     }
 }
+            blind_spots: connection.blind_spots.iter().map(|name| (*name).into()).collect(),
 
 impl<'a> MatchRecord<'a> {
     pub(super) fn new(found: &'a Match, texts: &mut LimitedTexts<'a, '_>) -> Self {

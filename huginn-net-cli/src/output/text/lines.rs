@@ -323,6 +323,10 @@ impl Line<'_> {
             self.put(", ");
             self.known(name);
         }
+        for name in &connection.blind_spots {
+            self.put(", ");
+            self.alarm(name);
+        }
     }
 
     fn known(&mut self, value: impl Display) {

@@ -382,6 +382,15 @@ fn fragment_timeout_follows_packet_time() {
         assert_eq!(capture.counters().fragment_timeouts, 2 * (1 - whole as u64));
         capture.decoder.finish();
         assert_eq!(capture.counters().fragment_leftovers, 2 - whole as u64);
+        let frame_of = |counter| {
+            let example = capture.decoder.examples().get(counter)?;
+            assert!(example.addresses.is_some() && example.flow.is_none(), "{example:?}");
+            example.frame
+        };
+        // The examples are the first fragments of the datagrams that were given up, not the frames after the timeout.
+        let expired = 1 - whole as u64;
+        assert_eq!(frame_of("fragment_timeouts"), (expired == 1).then_some(1));
+        assert!(frame_of("fragment_leftovers").is_some_and(|frame| frame > 1 || expired == 0));
     }
 }
 

@@ -163,6 +163,8 @@ impl Block<'_> {
         self.known("ja4", connection.ja4);
         self.known("hassh", connection.hassh);
         self.known("mismatch", connection.mismatch);
+        let spots = connection.blind_spots.join(", ");
+        self.optional("not seen", Some(spots).filter(|spots| !spots.is_empty()));
     }
 
     fn uptime(&mut self, UptimeObservation { uptime, .. }: &UptimeObservation) {
