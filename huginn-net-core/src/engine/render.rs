@@ -19,6 +19,12 @@ pub(super) trait Render<E>: Sync {
 
     fn render(&self, event: E, arena: &mut Self::Arena) -> Self::Rendered;
 
+    /// Whether nothing of an event is left for the sink.
+    #[inline(always)]
+    fn is_empty(_rendered: &Self::Rendered) -> bool {
+        false
+    }
+
     /// Empties the arena after its events were delivered.
     fn clear(arena: &mut Self::Arena);
 }
@@ -128,6 +134,11 @@ impl<K: Send, F: Fn(&Event<K>, &mut Vec<u8>) + Sync> Render<Event<K>> for Text<F
         let start = text.len();
         self.0(&event, text);
         (event.ts, start..text.len())
+    }
+
+    #[inline(always)]
+    fn is_empty((_, text): &Self::Rendered) -> bool {
+        text.is_empty()
     }
 
     fn clear(text: &mut Vec<u8>) {

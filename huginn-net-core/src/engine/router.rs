@@ -13,8 +13,8 @@ pub(super) struct EventRouter<M> {
 
 /// A routed event; reports are rendered where the flow is analysed.
 pub(super) enum Routed<R, T, N> {
-    /// For the sink, if the shared state admits the ticket.
-    Report(R, T),
+    /// For the sink, if the shared state admits the ticket. An empty text has none.
+    Report(R, Option<T>),
     /// For the shared state.
     Update(Event<N>),
 }
@@ -31,7 +31,9 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
         Route::Report(kind) => {
             let event = rest.with_kind(kind);
             let ticket = M::ticket(&event, &event.kind);
-            Routed::Report(render.render(event, arena), ticket)
+            let rendered = render.render(event, arena);
+            let ticket = (!R::is_empty(&rendered)).then_some(ticket);
+            Routed::Report(rendered, ticket)
         }
         Route::Update(kind) => Routed::Update(rest.with_kind(kind)),
     }
@@ -62,19 +64,19 @@ impl<M> EventRouter<M> {
         outcome
     }
 
-    /// Passes a rendered event to the sink, if the shared state admits it. Breaks when the sink does.
+    /// Passes a rendered event to the sink, if it has no ticket or the shared state admits it. Breaks when the sink does.
     #[inline]
     pub(super) fn report<E, R, A>(
         &mut self,
         rendered: R,
-        ticket: M::Ticket,
+        ticket: Option<M::Ticket>,
         arena: &A,
         output: &mut dyn Output<R, A>,
     ) -> ControlFlow<()>
     where
         M: SharedState<E>,
     {
-        if !self.shared_state.admits(ticket) {
+        if ticket.is_some_and(|ticket| !self.shared_state.admits(ticket)) {
             return ControlFlow::Continue(());
         }
         self.events = self.events.saturating_add(1);

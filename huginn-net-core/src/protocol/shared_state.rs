@@ -22,7 +22,8 @@ pub trait SharedState<E> {
     /// Describes an event with this report for [`admits`](Self::admits). Runs in the worker that analysed the flow.
     fn ticket<K>(event: &Event<K>, report: &Self::Report) -> Self::Ticket;
 
-    /// Whether an event goes to the sink; called in capture order, for every event that a flow reports. Conclusions of
+    /// Whether an event goes to the sink; called in capture order, for every event that a flow reports, but not for one that
+    /// [`Analyzer::analyze_text`](crate::Analyzer::analyze_text) has no text of. Conclusions of
     /// [`on_update`](Self::on_update) are not asked for.
     fn admits(&mut self, ticket: Self::Ticket) -> bool;
 

@@ -69,14 +69,32 @@ impl Capture {
 
     /// Returns the JSON of all events, and the events that were suppressed.
     pub(crate) fn analyze(&self, observers: Observers, workers: usize) -> (Vec<String>, SuppressedEvents) {
+        self.analyze_selected(observers, workers, |_| true)
+    }
+
+    /// As [`analyze`](Self::analyze), for an output that has the selected events only.
+    fn analyze_selected(
+        &self,
+        observers: Observers,
+        workers: usize,
+        selects: impl Fn(&huginn_net::Event) -> bool + Sync,
+    ) -> (Vec<String>, SuppressedEvents) {
         let mut analyzer = HuginnNet::builder_with(observers)
             .flow_limits(FlowLimits::default())
             .workers(workers)
             .block_bytes(4096)
             .build();
         let mut lines = Vec::new();
-        let write = |event: &huginn_net::Event, text: &mut Vec<u8>| JsonEvent::new(event).write_to(text);
-        let mut keep = |text: &[u8]| lines.push(String::from_utf8(text.to_vec()).unwrap());
+        let write = |event: &huginn_net::Event, text: &mut Vec<u8>| {
+            if selects(event) {
+                JsonEvent::new(event).write_to(text);
+            }
+        };
+        let mut keep = |text: &[u8]| {
+            if !text.is_empty() {
+                lines.push(String::from_utf8(text.to_vec()).unwrap());
+            }
+        };
         analyzer.analyze_text(Frames::new(self.frames()), write, &mut keep).unwrap();
         let mut suppressed = analyzer.protocol().counters().events_suppressed;
         let others = analyzer.shared_state().events_suppressed();
@@ -443,6 +461,27 @@ fn forged_syns_of_a_host_suppress_no_hello_of_it() {
     let (lines, suppressed) = capture.analyze(Observers::default().event_limits(limits), 1);
     assert_eq!(names_of(&lines), ["first", "second"]);
     assert!(suppressed.host > 800, "{suppressed:?}");
+}
+
+#[test]
+fn events_that_the_output_leaves_out_count_for_no_limit() {
+    let mut capture = Capture::default();
+    for port in 1..=100 {
+        let name = if port == 100 { &b"wanted"[..] } else { b"other" };
+        capture.connect(port, false, b"").send(CLIENT, &client_hello(name, b"", 0));
+    }
+    let kind = EventLimits::default().max_events_per_kind(Some(40));
+    let host = EventLimits::default().max_events_per_host(Some(40));
+    for limits in [kind, host] {
+        let observers = || Observers::default().event_limits(limits);
+        let (all, suppressed) = capture.analyze(observers(), 1);
+        assert!(!names_of(&all).contains(&"wanted".to_owned()) && suppressed.total() > 0);
+        let is_wanted = |event: &huginn_net::Event| JsonEvent::new(event).to_string().contains("wanted");
+        for workers in [1, 2] {
+            let (lines, suppressed) = capture.analyze_selected(observers(), workers, is_wanted);
+            assert_eq!((names_of(&lines), suppressed.total()), (vec!["wanted".to_owned()], 0));
+        }
+    }
 }
 
 #[test]
