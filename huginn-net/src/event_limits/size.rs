@@ -2,6 +2,8 @@
 //!
 //! Names that the operator chooses are not part of them: those of files, interfaces and the names and labels of watch lists.
 
+use std::fmt;
+
 use huginn_net_core::{Addresses, Event, Segment, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label, Software};
 use huginn_net_ssh::{Negotiation, SshPeer};
@@ -73,10 +75,12 @@ const TOOL: usize = 300;
 
 /// Bytes of the name of a number, with its quotes and comma.
 const NUMBER: usize = MAX_NUMBER_NAME_LEN + 3;
-
-/// Bytes of the software of a TLS client: what the built-in database has for one fingerprint, and the difference to the
-/// nearest one.
-const TLS_SOFTWARE: usize = 1800;
+/// The same of a group.
+const GROUP: usize = 34;
+/// The same of a signature algorithm.
+const SIGNATURE: usize = 36;
+/// The same of a version in JA4's characters, or of a compression of certificates.
+const SHORT_NAME: usize = 9;
 
 /// Bytes of the JSON of a hello, without its texts and lists.
 const HELLO: usize = 960;
@@ -236,23 +240,27 @@ fn observation_bytes(observation: &Observation, limit: TextLimit) -> u64 {
 #[inline(never)]
 fn tls_client(observation: &TlsClientObservation, limit: TextLimit) -> u64 {
     let hello = &observation.client.hello;
-    // Each number has two bytes in the hello, and five or six in a text.
-    let numbers_len = hello.message().len().saturating_mul(5).saturating_div(2);
+    let (suites, extensions) = (hello.cipher_suites().len(), hello.extensions().count());
+    let (groups, signatures) = (hello.supported_groups().len(), hello.signature_algorithms().len());
+    // A number has at most five characters in JA4, and six in JA3; a point format four.
+    let ja4 = suites.saturating_add(extensions).saturating_add(signatures).saturating_mul(5);
+    let ja3 = suites.saturating_add(extensions).saturating_add(groups).saturating_mul(6);
+    let ja3 = ja3.saturating_add(hello.ec_point_formats().len().saturating_mul(4));
     sum([
         HELLO,
         DECRYPTED,
-        TLS_SOFTWARE,
+        tls_software(observation.software().as_ref()),
         hello.server_name().map_or(0, |name| text(name, limit)),
         names(hello.alpn(), limit),
         names(hello.alps(), limit),
-        limited(numbers_len, limit).saturating_mul(3),
-        limited(numbers_len.saturating_mul(2), limit),
-        numbers(hello.supported_groups().len(), limit),
-        numbers(hello.key_shares().count(), limit),
-        numbers(hello.signature_algorithms().len(), limit),
-        numbers(hello.signature_algorithms_cert().len(), limit),
-        numbers(hello.supported_versions().len(), limit),
-        numbers(hello.certificate_compression().len(), limit),
+        limited(ja4.saturating_add(20), limit).saturating_mul(3),
+        limited(ja3.saturating_add(20), limit),
+        named(groups, GROUP, limit),
+        named(hello.key_shares().count(), GROUP, limit),
+        named(signatures, SIGNATURE, limit),
+        named(hello.signature_algorithms_cert().len(), SIGNATURE, limit),
+        named(hello.supported_versions().len(), SHORT_NAME, limit),
+        named(hello.certificate_compression().len(), SHORT_NAME, limit),
         list(MAX_LENGTH_LEN, hello.key_shares().count(), limit),
         list(MAX_LENGTH_LEN, hello.psk_identities().count(), limit),
         list(MAX_EXTENSION_LEN, hello.unknown_extensions().count(), limit),
@@ -339,7 +347,12 @@ fn tcp(observation: &TcpObservation) -> u64 {
 
 /// Bytes of a list of numbers, each by its name.
 fn numbers(count: usize, limit: TextLimit) -> usize {
-    limit.fitting_of_len(MAX_NUMBER_NAME_LEN).min(count).saturating_mul(NUMBER)
+    named(count, NUMBER, limit)
+}
+
+/// Bytes of a list of numbers whose names have at most this many bytes, with quotes and comma.
+fn named(count: usize, each: usize, limit: TextLimit) -> usize {
+    limit.fitting_of_len(MAX_NUMBER_NAME_LEN).min(count).saturating_mul(each)
 }
 
 /// Bytes of a list of values with at most `len` bytes each.
@@ -473,6 +486,39 @@ fn software(found: Option<&ClientMatch>) -> usize {
     180_usize.saturating_add(candidates).saturating_add(software_text(found))
 }
 
+/// Bytes of the software of a TLS client.
+fn tls_software(found: Option<&ClientMatch>) -> usize {
+    let Some(ClientMatch { software: of_match, variant, nearest, .. }) = found else { return 16 };
+    let age = of_match.library_age.as_ref().map_or(0, |age| shown(age).saturating_add(20));
+    let variant = variant.as_ref().map_or(0, |variant| shown(variant).saturating_add(14));
+    // The longest name of a field has 25 bytes.
+    let imitation = of_match.imitation.as_ref().map_or(0, |imitation| {
+        imitation.fields.len().saturating_mul(28).saturating_add(imitation.browser.name().len())
+    });
+    let nearest = nearest.as_ref().map_or(0, |nearest| {
+        shown(&nearest.difference).saturating_add(shown(&*nearest.software)).saturating_add(120)
+    });
+    let parts = [software(found), age, variant, imitation, nearest];
+    parts.into_iter().fold(32, usize::saturating_add)
+}
+
+/// Bytes of a text that is written without escapes.
+fn shown(value: &impl fmt::Display) -> usize {
+    struct Length(usize);
+
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.saturating_add(text.len());
+            Ok(())
+        }
+    }
+
+    let mut length = Length(0);
+    // Counting does not fail.
+    let _ = fmt::Write::write_fmt(&mut length, format_args!("{value}"));
+    length.0
+}
+
 /// Bytes of the name and the versions of software.
 fn software_text(found: Option<&ClientMatch>) -> usize {
     let Some(ClientMatch { software, .. }) = found else { return 0 };
@@ -521,10 +567,25 @@ fn sum<const N: usize>(parts: [usize; N]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use huginn_net_tls::names;
+
     use super::*;
     use crate::event_limits::EventLimits;
-    use crate::record::JsonEvent;
+    use crate::record::formats::{EventFormat, FormattedEvent};
+    use crate::record::{EventKind, JsonEvent};
     use crate::{CaptureReader, Configure, HuginnNet, Observers};
+
+    #[test]
+    fn names_of_numbers_have_their_lengths() {
+        let longest = |name: fn(u16) -> Option<&'static str>| {
+            (0..=u16::MAX).filter_map(name).map(|name| name.len() + 3).max()
+        };
+        assert_eq!(longest(names::group), Some(GROUP));
+        assert_eq!(longest(names::signature_scheme), Some(SIGNATURE));
+        assert_eq!(longest(names::certificate_compression), Some(SHORT_NAME));
+    }
 
     #[test]
     fn counts_escaped_bytes_at_every_place() {
@@ -539,10 +600,11 @@ mod tests {
         }
     }
 
-    /// Compares the bounds with the JSON of all captures, uncut and cut.
+    /// Compares the bounds with the JSON of all captures, uncut and cut, and with the longest form of each event.
     #[test]
     fn bytes_are_upper_bound_of_json() {
         let mut events = 0_u64;
+        let mut by_kind = BTreeMap::<&str, (u64, u64)>::new();
         for max_text_bytes in [None, Some(4096), Some(20)] {
             let limits = EventLimits { max_text_bytes, ..EventLimits::NONE };
             for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
@@ -562,10 +624,22 @@ mod tests {
                             json.len()
                         );
                         events += 1;
+                        if max_text_bytes == Some(4096) {
+                            let forms = EventFormat::ALL.iter().copied();
+                            let forms =
+                                forms.map(|format| FormattedEvent::new(format, &event).to_string().len());
+                            let sums = by_kind.entry(EventKind::of(&event.kind).name()).or_default();
+                            sums.0 += bytes;
+                            sums.1 += forms.chain([json.len()]).max().unwrap_or(0) as u64;
+                        }
                     },
                 );
             }
         }
         assert!(events > 3000, "{events}");
+        // A flood of one kind is cut before it is as long as its limit says: not much before.
+        let ratios = by_kind.iter().map(|(kind, (bytes, longest))| (*kind, *bytes as f64 / *longest as f64));
+        let ratios: Vec<_> = ratios.collect();
+        assert!(ratios.len() > 12 && ratios.iter().all(|(_, ratio)| *ratio <= 1.5), "{ratios:.2?}");
     }
 }
