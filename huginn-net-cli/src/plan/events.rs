@@ -11,7 +11,8 @@ const P0F_EVENTS: [&str; 7] =
     ["tcp_syn", "tcp_syn_ack", "uptime", "host_change", "ip_sharing", "http_request", "http_response"];
 
 /// The findings that need a baseline.
-const BASELINE_FINDINGS: [&str; 4] = ["new_fingerprint", "new_server", "new_issuer", "new_client_of_host"];
+const BASELINE_FINDINGS: [&str; 5] =
+    ["new_fingerprint", "new_server", "new_issuer", "new_client_of_host", "full_baseline"];
 
 /// What decides whether an event can occur.
 pub(super) struct Scope<'a> {

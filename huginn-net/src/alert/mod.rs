@@ -61,6 +61,8 @@ huginn_net_core::table_enum! {
         NewIssuer: 13, "new_issuer", "new issuer", "docs/findings.md#new_issuer";
         /// A TLS client that a baseline lacks, of a host that it has.
         NewClientOfHost: 14, "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
+        /// A baseline has no room for another value, so that later ones are not reported.
+        FullBaseline: 15, "full_baseline", "full baseline", "docs/findings.md#full_baseline";
     }
     /// A number that the kind keeps in all versions, such as for the `signature_id` of EVE.
     pub fn number -> u32 = 0;
@@ -110,6 +112,7 @@ impl NewFingerprintFinding {
     /// The kind of the alert.
     pub(crate) const fn alert(&self) -> AlertKind {
         match self.kind.alert() {
+            Some(_) if self.is_left_out => AlertKind::FullBaseline,
             Some(kind) => kind,
             None => AlertKind::NewFingerprint,
         }
@@ -209,6 +212,7 @@ impl<'e> Alert<'e> {
                 FindingKind::UnusualServer(found) if found.is_strong() => Severity::Medium,
                 FindingKind::UnusualServer(_) => Severity::Low,
                 FindingKind::Imitation(_) => Severity::Medium,
+                FindingKind::NewFingerprint(found) if found.is_left_out => Severity::Medium,
                 FindingKind::Contradiction(_) | FindingKind::NewFingerprint(_) => Severity::Low,
             },
             Observation::Tool(found) if found.is_scanner && !found.resembles => Severity::Medium,

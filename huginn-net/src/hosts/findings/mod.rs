@@ -95,6 +95,8 @@ pub struct FindingCounters {
     /// TLS clients that the baseline lacks, of hosts that it has.
     pub new_clients_of_hosts: u64,
     /// Values that the baseline had no room for, or that gave theirs to others.
+    /// Types of which the baseline had no room for more values.
+    pub full_baselines: u64,
     pub baseline_left_out: u64,
     /// Clients and servers that were evicted before enough connections were seen.
     pub evicted: u64,
@@ -259,6 +261,7 @@ impl FindingCounters {
                 AlertKind::NewClientOfHost => &mut self.new_clients_of_hosts,
                 _ => &mut self.new_fingerprints,
             },
+                AlertKind::FullBaseline => &mut self.full_baselines,
         };
         *counter = counter.saturating_add(1);
     }

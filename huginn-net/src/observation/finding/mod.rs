@@ -78,6 +78,7 @@ impl FindingKind {
             Self::C2Certificate(found) => format!("{} {}", found.server, found.program),
             Self::Contradiction(_) => String::new(),
             Self::Imitation(found) => found.claim.clone(),
+            Self::NewFingerprint(found) if found.is_left_out => found.kind.name().to_owned(),
             Self::NewFingerprint(found) => format!("{} {}", found.kind.name(), found.value),
         }
     }

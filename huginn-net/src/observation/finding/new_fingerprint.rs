@@ -7,7 +7,8 @@ use huginn_net_core::Timestamp;
 
 use super::BaselineType;
 
-/// A fingerprint, server, issuer or client that a baseline lacks, at its first event.
+/// A fingerprint, server, issuer or client that a baseline lacks, at its first event; or that was not compared, because the baseline has no
+/// room for more.
 ///
 /// [`Display`] is a sentence: `stable JA4 t13d1516h2_8daaf6152771_02713d6af862 is not in base.jsonl: 12 known since
 /// 2024-01-01T00:00:00.000000Z`.
@@ -24,16 +25,21 @@ pub struct NewFingerprintFinding {
     pub since: Option<Timestamp>,
     /// Names of the files of the baseline.
     pub baseline: Arc<str>,
+    /// Whether the value was left out: there are as many new ones as a run compares. It is the first one of its type.
+    pub is_left_out: bool,
 }
 
 impl Display for NewFingerprintFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, value, known, since, baseline } = self;
+        let Self { kind, value, known, since, baseline, is_left_out } = self;
         match value.split_once(' ') {
             Some((ip, hash)) if *kind == BaselineType::Client => {
                 write!(f, "{} of {ip} with the cipher suites {hash}", kind.title())?;
             }
             _ => write!(f, "{} {value}", kind.title())?,
+        }
+        if *is_left_out {
+            return write!(f, " was not compared with {baseline}, which has no room for more of its type");
         }
         write!(f, " is not in {baseline}: {known} known")?;
         since.iter().try_for_each(|since| write!(f, " since {since}"))

@@ -39,6 +39,16 @@ pub(crate) struct Learner {
     /// that the capture has both directions. They make room for others.
     unanswered: [BTreeSet<Arc<str>>; TYPES],
     has_answers: bool,
+    /// Whether the first value of a type that was left out is reported.
+    is_full: [bool; TYPES],
+}
+
+/// What became of a value.
+enum Learned {
+    Known,
+    New,
+    /// There was no room.
+    LeftOut,
 }
 
 /// The part of a type that values from connections without an answer may take.
@@ -62,6 +72,7 @@ impl Learner {
             learned: Baseline::default(),
             unanswered: Default::default(),
             has_answers: false,
+            is_full: [false; TYPES],
             baseline,
         }
     }
@@ -81,14 +92,21 @@ impl Learner {
 
     /// Adds the counters of the learner to those of other findings.
     pub(crate) fn add_to(&self, counters: FindingCounters) -> FindingCounters {
-        let FindingCounters { new_fingerprints, new_servers, new_issuers, new_clients_of_hosts, .. } =
-            self.counters;
+        let FindingCounters {
+            new_fingerprints,
+            new_servers,
+            new_issuers,
+            new_clients_of_hosts,
+            full_baselines,
+            ..
+        } = self.counters;
         let baseline_left_out = self.baseline.left_out();
         FindingCounters {
             new_fingerprints,
             new_servers,
             new_issuers,
             new_clients_of_hosts,
+            full_baselines,
             baseline_left_out,
             ..counters
         }
@@ -131,32 +149,37 @@ impl Learner {
                 }
                 _ => part.to_string(),
             };
-            if !self.learn(kind, &value, event.is_answered) {
-                continue;
+            match self.learn(kind, &value, event.is_answered) {
+                Learned::New => {}
+                Learned::Known => continue,
+                Learned::LeftOut => {
+                    self.full_baseline(event, kind, value).into_iter().for_each(&mut *report);
+                    continue;
+                }
             }
             let is_reported = match kind {
                 BaselineType::Client => self.known_hosts.contains(&event.flow.client.ip()),
                 BaselineType::Server => !is_known_server,
                 _ => true,
             };
-            if is_reported && let Some(event) = self.finding(event, kind, value) {
+            if is_reported && let Some(event) = self.finding(event, kind, value, false) {
                 is_known_server |= kind == BaselineType::Issuer;
                 report(event);
             }
         }
     }
 
-    /// Adds a value to the baseline and to what was learned. Returns whether it is new, and there was room.
-    fn learn(&mut self, kind: BaselineType, value: &str, is_answered: bool) -> bool {
+    /// Adds a value to the baseline and to what was learned.
+    fn learn(&mut self, kind: BaselineType, value: &str, is_answered: bool) -> Learned {
         if self.baseline.contains(kind, value) || self.learned.contains(kind, value) {
             if is_answered && let Some(unanswered) = self.unanswered.get_mut(kind as usize) {
                 unanswered.remove(value);
             }
-            return false;
+            return Learned::Known;
         }
         if !self.make_room(kind, is_answered) {
             self.baseline.count_left_out(kind);
-            return false;
+            return Learned::LeftOut;
         }
         let value = match self.baseline.insert(kind, value) {
             Inserted::New(value) => value,
@@ -169,7 +192,7 @@ impl Learner {
         if !is_answered && let Some(unanswered) = self.unanswered.get_mut(kind as usize) {
             unanswered.insert(value);
         }
-        true
+        Learned::New
     }
 
     /// Whether there is room for a value; one from a connection with an answer replaces one from a connection without.
@@ -230,12 +253,24 @@ impl Learner {
         false
     }
 
+    /// The finding for the first value of a type that was left out.
+    fn full_baseline<K>(
+        &mut self,
+        event: &Event<K>,
+        kind: BaselineType,
+        value: String,
+    ) -> Option<Event<Observation>> {
+        let is_full = self.is_full.get_mut(kind as usize)?;
+        if std::mem::replace(is_full, true) { None } else { self.finding(event, kind, value, true) }
+    }
+
     /// The finding for a value, unless values of the type are only learned, or the baseline was not parsed.
     fn finding<K>(
         &mut self,
         event: &Event<K>,
         kind: BaselineType,
         value: String,
+        is_left_out: bool,
     ) -> Option<Event<Observation>> {
         let finding = NewFingerprintFinding {
             kind,
@@ -243,6 +278,7 @@ impl Learner {
             known: kind.alert().and_then(|_| self.known.get(kind as usize).copied())?,
             since: self.since,
             baseline: self.baseline.name.clone()?,
+            is_left_out,
         };
         let subject = match kind {
             BaselineType::Server | BaselineType::Issuer => Side::Server,

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind};
 
 use super::*;
-use crate::alert::Alert;
+use crate::alert::{Alert, AlertKind};
 use crate::hosts::observed::{Observed, Unnamed, authority};
 use crate::{CaptureReader, Configure, HuginnNet, Observation, Observers};
 
@@ -182,8 +182,29 @@ fn reports_hello(learner: &mut Learner, number: usize, is_answered: bool) -> boo
     let value = BaselineValue { kind: BaselineType::Ja4Stable, value: format!("{number:08}").into() };
     let mut count = 0;
     let observed = Observed { values: vec![value], unnamed: None };
-    learner.on_values(&event, &observed, &mut |_: Event<Observation>| count += 1);
+    learner.on_values(&event, &observed, &mut |event: Event<Observation>| {
+        count += u32::from(Alert::of(&event).is_some_and(|alert| alert.kind() != AlertKind::FullBaseline));
+    });
     count > 0
+}
+
+#[test]
+fn full_baseline_is_an_alert_once_for_each_type() {
+    let limit = BaselineType::Issuer.limit();
+    let mut learner = Learner::new(parsed(&[]));
+    (0..limit).for_each(|number| _ = learner.learned.insert(BaselineType::Issuer, &number.to_string()));
+    let found = findings(
+        &mut learner,
+        &[
+            ("192.0.2.9:443", &[(BaselineType::Issuer, "CN=First"), (BaselineType::Tool, "Nmap")]),
+            ("192.0.2.9:443", &[(BaselineType::Issuer, "CN=Second")]),
+        ],
+    );
+    let reason = "issuer CN=First was not compared with base.jsonl, which has no room for more of its type";
+    let new = "new_fingerprint 192.0.2.1: tool Nmap is not in base.jsonl: 0 known";
+    assert_eq!(found, [format!("full_baseline 192.0.2.9: {reason}"), new.to_owned()]);
+    let counters = learner.add_to(Default::default());
+    assert_eq!((counters.full_baselines, counters.baseline_left_out), (1, 2));
 }
 
 #[test]
