@@ -108,6 +108,8 @@ records! {
         login[omitted]: Option<bool>,
         /// Number of contacts of a beacon; of connections to an unusual server
         contacts[omitted]: Option<u32>,
+        /// Clients without proof that contact the server of a beacon, once there are more than ten
+        clients[omitted]: Option<u32>,
         /// Median of the time between contacts, in seconds
         period[omitted]: Option<f64>,
         /// Mean deviation from it, in percent
@@ -204,10 +206,10 @@ records! {
         hassh_server: Option<Text<'a>>,
         /// Outcome of the last mismatch: `imitation`, `unexplained` or `proxy`
         mismatch in "mismatch_outcome": Option<Text<'a>>,
-    }
-
         /// Blind spots that the connection caused: what was not seen or not read of it
         blind_spots[omitted]: Vec<Text<'a>>,
+    }
+
     /// `http_request`: the head of a request.
     pub struct HttpRequestRecord<'a> in "http_" {
         /// HTTP version
@@ -521,6 +523,7 @@ impl<'a> FindingRecord<'a> {
         Self {
             target: Some(target),
             contacts: Some(beacon.contacts),
+            clients: beacon.clients,
             period: Some(beacon.period()),
             jitter: Some(beacon.jitter()),
             application: beacon.software.as_ref().map(Into::into),
@@ -627,10 +630,10 @@ impl<'a> ConnectionRecord<'a> {
             hassh: connection.hassh.as_ref().map(Text::of),
             hassh_server: connection.hassh_server.as_ref().map(Text::of),
             mismatch: connection.mismatch.map(|outcome| outcome.name().into()),
+            blind_spots: connection.blind_spots.iter().map(|name| (*name).into()).collect(),
         }
     }
 }
-            blind_spots: connection.blind_spots.iter().map(|name| (*name).into()).collect(),
 
 impl<'a> MatchRecord<'a> {
     pub(super) fn new(found: &'a Match, texts: &mut LimitedTexts<'a, '_>) -> Self {

@@ -4,6 +4,7 @@ mod baseline;
 mod beacon;
 mod brute_force;
 mod by_proof;
+mod joined;
 mod once;
 mod scan;
 mod servers;
@@ -94,9 +95,9 @@ pub struct FindingCounters {
     pub new_issuers: u64,
     /// TLS clients that the baseline lacks, of hosts that it has.
     pub new_clients_of_hosts: u64,
-    /// Values that the baseline had no room for, or that gave theirs to others.
     /// Types of which the baseline had no room for more values.
     pub full_baselines: u64,
+    /// Values that the baseline had no room for, or that gave theirs to others.
     pub baseline_left_out: u64,
     /// Clients and servers that were evicted before enough connections were seen.
     pub evicted: u64,
@@ -235,13 +236,14 @@ impl Findings {
 
     /// Reports what no later update can change.
     pub(crate) fn on_end(&mut self, report: &mut dyn FnMut(Event<Observation>)) {
-        let Self { clock, scans, brute_forces, counters, .. } = self;
+        let Self { clock, scans, brute_forces, beacons, counters, .. } = self;
         let mut report = |event: Event<Finding>| {
             counters.count(&event.kind);
             report(event.map(|finding| Observation::Finding(Box::new(finding))));
         };
         scans.on_end(clock.now(), &mut report);
         brute_forces.on_end(&mut report);
+        beacons.on_end(&mut report);
     }
 }
 
@@ -259,9 +261,9 @@ impl FindingCounters {
                 AlertKind::NewServer => &mut self.new_servers,
                 AlertKind::NewIssuer => &mut self.new_issuers,
                 AlertKind::NewClientOfHost => &mut self.new_clients_of_hosts,
+                AlertKind::FullBaseline => &mut self.full_baselines,
                 _ => &mut self.new_fingerprints,
             },
-                AlertKind::FullBaseline => &mut self.full_baselines,
         };
         *counter = counter.saturating_add(1);
     }
