@@ -1,7 +1,9 @@
 //! The outputs of live traffic: each has its own selection, form, queue and counters. They change when the configuration does.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{self, IsTerminal};
 use std::mem;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -103,6 +105,8 @@ enum Form {
         days: Option<Mutex<DayHeadings>>,
         /// Whether nothing is written, because the terminal has a view.
         is_hidden: bool,
+        /// Whether a terminal shows the text.
+        on_terminal: bool,
     },
     #[cfg(feature = "parquet")]
     Table {
@@ -330,7 +334,9 @@ impl Queues {
         match plan.content {
             OutputContent::Text(ref options) => {
                 let options = options.clone();
-                let is_hidden = setting.has_view && plan.target == LiveTarget::Stdout;
+                let is_stdout = plan.target == LiveTarget::Stdout;
+                let is_hidden = setting.has_view && is_stdout;
+                let on_terminal = is_stdout && io::stdout().is_terminal();
                 let known = self.open.iter_mut().find(|open| open.target == plan.target);
                 let state = match known {
                     Some(open) => open.change(plan),
@@ -341,7 +347,8 @@ impl Queues {
                 };
                 state.queue.shorten_certificates(!options.repeats_certificates);
                 let interfaces = setting.named_interfaces(Some(options.format));
-                Ok(Output { state, form: Form::text(options, interfaces, is_hidden) })
+                let form = Form::text(options, interfaces, is_hidden, on_terminal);
+                Ok(Output { state, form })
             }
             OutputContent::Zeek(..) => {
                 Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
@@ -423,10 +430,18 @@ impl Setting {
 }
 
 impl Form {
-    fn text(options: TextOptions, interfaces: Vec<String>, is_hidden: bool) -> Self {
+    fn text(options: TextOptions, interfaces: Vec<String>, is_hidden: bool, on_terminal: bool) -> Self {
         let renderer = Box::new(Renderer::new(options.clone()).with_interfaces(interfaces));
         let days = renderer.day_headings().map(Mutex::new);
-        Self::Text { renderer, options: Box::new(options), days, is_hidden }
+        Self::Text { renderer, options: Box::new(options), days, is_hidden, on_terminal }
+    }
+
+    /// The text of an event as the output has it.
+    fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        match self {
+            Self::Text { options, on_terminal: true, .. } => options.format.shown(text),
+            _ => Cow::Borrowed(text),
+        }
     }
 }
 
@@ -484,6 +499,7 @@ impl Output {
 
     /// Queues the text of an event. Returns whether there was room.
     fn push(&self, ts: Timestamp, text: &[u8]) -> bool {
+        let text = &*self.form.shown(text);
         let day = match &self.form {
             Form::Text { days: Some(days), .. } => {
                 days.lock().unwrap_or_else(PoisonError::into_inner).before(ts)
@@ -638,7 +654,35 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
+    use huginn_net::record::formats::EventFormat;
+
     use super::*;
+    use crate::output::{Selected, TextFormat, Zone};
+
+    #[test]
+    fn terminal_shows_json_without_control_characters() {
+        let json = "{\"a\":\"\u{9b}31m\u{202e}\u{2028}\u{7f}\"}\n";
+        let escaped = "{\"a\":\"\\u009b31m\\u202e\\u2028\\u007f\"}\n";
+        for (format, on_terminal, shown) in [
+            (TextFormat::Json, true, escaped),
+            (TextFormat::Other(EventFormat::Eve), true, escaped),
+            (TextFormat::Json, false, json),
+        ] {
+            let options = TextOptions {
+                format,
+                selected: Selected::default(),
+                fields: Vec::new(),
+                own_fields: String::new(),
+                connection_ids: false,
+                repeats_certificates: true,
+                has_colour: false,
+                zone: Zone::new(false),
+                syslog: None,
+            };
+            let form = Form::text(options, Vec::new(), false, on_terminal);
+            assert_eq!(form.shown(json.as_bytes()), shown.as_bytes());
+        }
+    }
 
     #[test]
     fn frames_are_split_as_they_were_written() {

@@ -141,13 +141,20 @@ impl TextWriter {
         if let Some(day) = day {
             self.out.write_all(day.as_bytes())?;
         }
-        let is_json = matches!(self.format, TextFormat::Json | TextFormat::Other(_));
-        let json = if self.on_terminal && is_json { str::from_utf8(text).ok() } else { None };
-        match json {
-            Some(json) => self.out.write_all(shown_json(json).as_bytes())?,
-            None => self.out.write_all(text)?,
-        }
+        let shown = if self.on_terminal { self.format.shown(text) } else { Cow::Borrowed(text) };
+        self.out.write_all(&shown)?;
         if self.at_once { self.out.flush() } else { Ok(()) }
+    }
+}
+
+impl TextFormat {
+    /// The text of an event as a terminal shows it: JSON without characters that a terminal obeys or hides.
+    pub(crate) fn shown(self, text: &[u8]) -> Cow<'_, [u8]> {
+        let is_json = matches!(self, Self::Json | Self::Other(_));
+        match str::from_utf8(text).ok().filter(|_| is_json).map(shown_json) {
+            Some(Cow::Owned(shown)) => Cow::Owned(shown.into_bytes()),
+            Some(Cow::Borrowed(_)) | None => Cow::Borrowed(text),
+        }
     }
 }
 
