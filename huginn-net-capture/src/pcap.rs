@@ -172,13 +172,15 @@ impl Pcap {
         if first(stream.unread()).is_none_or(|header| header.is_possible()) {
             return Ok(());
         }
-        for len in header_lens {
+        // The shortest first: a longer one may wait for bytes of the third record.
+        let longest = header_lens.iter().max().copied().unwrap_or(usual);
+        for len in (usual..=longest).filter(|len| header_lens.contains(len)) {
             let rest = len.saturating_sub(usual);
             let unread = stream.ensure(rest.saturating_add(usual))?;
             let header = first(unread.get(rest..).unwrap_or_default());
             if header.is_some_and(|header| header.is_possible() && header.captured > 0) {
                 stream.take(rest);
-                self.record_header_len = *len;
+                self.record_header_len = len;
                 return Ok(());
             }
         }
