@@ -41,8 +41,10 @@ pub use self::decryption::DecryptionCounters;
 use self::examples::BlindSpotExamples;
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
-use self::open_connection::OpenConnection;
-pub use self::own::{Own, OwnFlow, WithOwn};
+use self::open_connection::{OpenConnection, connection_end};
+#[doc(hidden)]
+pub use self::own::OwnFlow;
+pub use self::own::{Own, WithOwn};
 use self::progress::Answered;
 pub(crate) use self::protocol_kinds::{Count, of_protocols, sum};
 pub use self::settings::Configure;
@@ -453,9 +455,7 @@ impl Protocol for Observers {
         let suppressed = checks.suppressed;
         if let Some((packet, flow)) = last {
             // The last events of a flow may be its first.
-            let mut connection = OpenConnection::at(packet, flow);
-            connection.note_report(packet);
-            end = connection.end();
+            end = Some(connection_end(packet, flow));
         }
         // The limits do not apply: programs free what they have of the connection.
         end.into_iter().for_each(&mut *emit);

@@ -88,11 +88,8 @@ impl OpenConnection {
 
     /// The end of the connection, at its latest packet that is noted, if an event was reported.
     pub(super) fn end(&self) -> Option<Event<FlowOutput>> {
-        let end = Observation::Own(Box::new(ConnectionEnd {}.into()));
-        let event = |flow| {
-            Event::new(self.connection.end, self.packet_number, flow, Side::Client, Route::Report(end))
-        };
-        self.has_findings.then(|| event(self.flow.clone()))
+        let packet = PacketRef { ts: self.connection.end, number: self.packet_number };
+        self.has_findings.then(|| connection_end(packet, self.flow.clone()))
     }
 
     /// Counts a packet.
@@ -183,6 +180,12 @@ impl OpenConnection {
         let observation = Observation::Connection(Box::new(connection));
         has_findings.then(|| Event::new(ts, packet_number, flow, Side::Client, Route::Report(observation)))
     }
+}
+
+/// The end of a connection at its latest packet.
+pub(super) fn connection_end(packet: PacketRef, flow: FlowId) -> Event<FlowOutput> {
+    let end = Observation::Own(Box::new(ConnectionEnd {}.into()));
+    Event::new(packet.ts, packet.number, flow, Side::Client, Route::Report(end))
 }
 
 impl Connection {
