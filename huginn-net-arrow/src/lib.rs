@@ -34,6 +34,7 @@ pub use {arrow_array, arrow_schema};
 pub use self::batch::EventBatchBuilder;
 pub use self::batches::Batches;
 pub use self::events::{EventBatches, EventRows};
+#[doc(hidden)]
 pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, HostRecordRows, host_record_schema};
 pub use self::markdown::schema_page;
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, UnknownColumn, columns, schema};

@@ -48,6 +48,7 @@ use huginn_net_wire::Joined;
 
 pub use bytes::{ClientBytes, ClientBytesError};
 use claim::BrowserClaim;
+#[doc(hidden)]
 pub use connectivity_check::ConnectivityCheck;
 use headers::RequestHeaders;
 pub use reason::{ClaimedBrowser, ConsistencyReason, MissingHeaders};

@@ -86,13 +86,18 @@ mod tally;
 
 pub use decode::{
     DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, ProtocolCount, ProtocolNumber, Registry,
-    decode_ip, ip_packet_len,
 };
+#[doc(hidden)]
+pub use decode::{decode_ip, ip_packet_len};
+#[doc(hidden)]
+pub use engine::TextSink;
 pub use engine::{
     AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, Run, RunCounters, RunEnd,
-    RunOutcome, RunStopper, Snapshot, SnapshotHandle, TextSink,
+    RunOutcome, RunStopper, Snapshot, SnapshotHandle,
 };
-pub use examples::{Example, Examples};
+pub use examples::Example;
+#[doc(hidden)]
+pub use examples::Examples;
 pub use filter::Filter;
 #[cfg(feature = "bpf")]
 pub use filter::{Bpf, BpfError};
@@ -104,19 +109,17 @@ pub use flow::{IdleLimits, IdleMap, Slot};
 pub use huginn_net_wire::deserialize_from_text;
 #[doc(hidden)]
 pub use huginn_net_wire::{
-    Amount, CivilDate, IpText, Joined, Printable, Quoted, byte_digits, is_printable, md5_digits,
+    Amount, CivilDate, HexDigits, IpText, Joined, Printable, Quoted, byte_digits, is_printable, md5_digits,
     md5_from_digits, named, number_digits, quoted, setters, table_enum,
 };
-pub use huginn_net_wire::{
-    Cursor, Escaped, HexDigits, Parsed, Reassembler, ReassemblyLimits, Side, Truncated,
-};
+pub use huginn_net_wire::{Cursor, Escaped, Parsed, Side, Truncated};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
-pub use limits::MAX_TUNNEL_LAYERS;
 pub use packet::{
     Addresses, Frame, FrameProcess, IpHeader, LinkType, ProcessEnd, ProcessOrigin, Segment, TcpFlags,
     TcpHeader, Timestamp, TransportHeader, TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
+#[doc(hidden)]
 pub use packet_clock::PacketClock;
 #[doc(hidden)]
 pub use protocol::PairFlow;
@@ -126,9 +129,11 @@ pub use protocol::{
 };
 pub use replaceable::{Replaceable, ReplaceableReader};
 pub use source::{
-    Block, Chunk, ChunkReader, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord,
-    FrameSender, Frames, NextFrame, Source, frame_channel,
+    Block, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord, FrameSender, Frames, NextFrame,
+    Source, frame_channel,
 };
+#[doc(hidden)]
+pub use source::{Chunk, ChunkReader};
 #[doc(hidden)]
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, StreamFlow, StreamInput, first_sender, without_padding,

@@ -119,7 +119,7 @@ pub(crate) const MIN_TAGGED_PAYLOAD_LEN: usize = MIN_ETHERNET_PAYLOAD_LEN - 4;
 
 /// Maximum number of tags and tunnels that the decoder follows in a frame. Packets with more are counted as `too_deep`.
 /// A path is an array of this length, so it needs no heap memory.
-pub const MAX_TUNNEL_LAYERS: usize = 8;
+pub(crate) const MAX_TUNNEL_LAYERS: usize = 8;
 
 /// Maximum number of headers that the decoder follows in a frame; tags, tunnels and reassembled datagrams count. Some
 /// headers add no tunnel layer, so that [`MAX_TUNNEL_LAYERS`] alone would not bound the time per frame.

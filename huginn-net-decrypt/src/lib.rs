@@ -45,7 +45,9 @@ mod tls;
 
 pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
-pub use secrets::{KeyLogReader, KeyLogSummary, SecretLabel, Secrets, SessionConnection};
 #[doc(hidden)]
-pub use tls::decompress_certificate;
-pub use tls::{PlaintextReader, SessionReader, Stop, TlsDecryptor};
+pub use secrets::SessionConnection;
+pub use secrets::{KeyLogReader, KeyLogSummary, SecretLabel, Secrets};
+pub use tls::{PlaintextReader, Stop, TlsDecryptor};
+#[doc(hidden)]
+pub use tls::{SessionReader, decompress_certificate};

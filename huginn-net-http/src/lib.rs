@@ -42,6 +42,7 @@ mod headers;
 pub mod http1;
 pub mod http2;
 pub mod http3;
+#[doc(hidden)]
 pub mod language;
 mod limits;
 mod message;
@@ -65,6 +66,7 @@ pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role};
 #[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use p0f::P0fConnection;
 #[cfg(feature = "packets")]
 pub use parser::HttpParser;

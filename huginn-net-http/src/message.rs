@@ -204,7 +204,7 @@ impl Request {
         self.headers.first(HeaderName::UserAgent)
     }
 
-    /// Preferred language, as a tag; see [`language::preferred`].
+    /// The preferred language of Accept-Language, as a tag.
     pub fn language(&self) -> Option<&str> {
         self.headers.first(HeaderName::AcceptLanguage).and_then(language::preferred)
     }

@@ -99,6 +99,7 @@ pub use options::{Backend, LiveOptions};
 #[doc(hidden)]
 pub use packet::{BlockFrame, BlockFrames};
 #[cfg(target_os = "linux")]
+#[doc(hidden)]
 pub use settings::{InterfaceSettings, clock_error};
 pub use source::LiveSource;
 pub use stats::{InterfaceState, InterfaceStats, LiveStats, QueueStats};

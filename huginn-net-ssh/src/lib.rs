@@ -63,21 +63,28 @@ pub use hassh::{Hassh, HasshAlgorithms};
 pub use huginn_net_wire::{Parsed, Progress, Side};
 pub use identification::Identification;
 pub use kex_init::KexInit;
+#[doc(hidden)]
 pub use limits::{
     MAX_BYTES_BEFORE_IDENTIFICATION, MAX_LINE_LEN, MAX_LINES_BEFORE_IDENTIFICATION, MAX_PACKET_LEN,
     MAX_PACKETS_BEFORE_KEX_INIT,
 };
 pub use name_list::NameList;
-pub use negotiation::{IMPLICIT_MAC, KexGuess, Negotiation};
+#[doc(hidden)]
+pub use negotiation::IMPLICIT_MAC;
+pub use negotiation::{KexGuess, Negotiation};
 #[cfg(feature = "packets")]
 #[doc(hidden)]
 pub use observer::SshFlow;
 #[cfg(feature = "packets")]
 pub use observer::{HuginnNetSsh, SshCounters, SshEvent, SshObserver, SshParserCounters, SshPeerCounters};
-pub use packet::{BinaryPacket, message};
+pub use packet::BinaryPacket;
+#[doc(hidden)]
+pub use packet::message;
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use parser::{SshParser, SshStreamEvent};
 pub use peer::SshPeer;
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use peers::SshPeers;
 pub use reader::{SshMessage, SshReader};

@@ -36,6 +36,7 @@
 mod clock;
 mod distance;
 mod error;
+#[doc(hidden)]
 pub mod kind;
 mod layout;
 mod limits;
@@ -58,7 +59,10 @@ mod window;
 pub use huginn_net_core as core;
 pub use huginn_net_wire::Parsed;
 
-pub use clock::{Clock, ClockReading, Measurement, Uptime};
+pub use clock::Uptime;
+#[doc(hidden)]
+pub use clock::{Clock, ClockReading, Measurement};
+#[doc(hidden)]
 pub use distance::{distance, initial_ttl};
 pub use error::{ParseError, TcpField};
 pub use layout::{LayoutError, OptionLayout};

@@ -44,7 +44,7 @@ pub enum TcpEvent {
     SynAck(TcpSignature),
     /// The link of the sender of the preceding signature, if that has a maximum segment size.
     Mtu(Mtu),
-    /// The SYN of p0f's tool `p0f-sendsyn`; see [`TcpSignature::is_sendsyn`]. It yields no MTU.
+    /// The SYN of p0f's tool `p0f-sendsyn`. It yields no MTU.
     SendsynProbe(TcpSignature),
     /// The server's SYN+ACK to a `p0f-sendsyn` probe.
     SendsynResponse(TcpSignature),

@@ -95,7 +95,7 @@ pub enum TcpError {
 impl Handshake {
     /// Returns the segment with these flags, if it is either. SYN with FIN or RST is neither.
     #[inline]
-    pub fn from_flags(flags: TcpFlags) -> Option<Self> {
+    pub(crate) fn from_flags(flags: TcpFlags) -> Option<Self> {
         let kind = flags & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::FIN | TcpFlags::RST);
         if kind == TcpFlags::SYN {
             Some(Self::Syn)
@@ -110,7 +110,7 @@ impl Handshake {
 impl IpVersion {
     /// Returns the version of a header.
     #[inline]
-    pub fn from_header(ip: &IpHeader) -> Self {
+    pub(crate) fn from_header(ip: &IpHeader) -> Self {
         if ip.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 }

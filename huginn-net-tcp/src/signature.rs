@@ -51,6 +51,7 @@ impl TcpSignature {
 
     /// Whether this is the SYN of p0f's tool `p0f-sendsyn`, which requests SYN+ACK signatures from a server. Its window
     /// and maximum segment size identify it.
+    #[doc(hidden)]
     pub fn is_sendsyn(&self) -> bool {
         self.handshake == Handshake::Syn && self.window == SENDSYN_WINDOW && self.mss == SENDSYN_MSS
     }

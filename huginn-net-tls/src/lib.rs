@@ -100,14 +100,17 @@ pub use fingerprint::{
     Ja4ParseError, Ja4Raw, QuicFingerprint,
 };
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use follower::DecryptedHandshake;
 pub use hello::{
     AlpnList, ClientHello, Ech, Extension, Extensions, Grease, GreaseList, KeyShare, KeyShares, OuterEch,
     PskIdentities, PskIdentity, QuicVersion, ServerHello, TransportParameter, TransportParameters,
-    TrustAnchorId, TrustAnchors, U16List, Version, VersionParseError, extension_type, is_grease,
-    transport_parameter_id,
+    TrustAnchorId, TrustAnchors, U16List, Version, VersionParseError, is_grease,
 };
+#[doc(hidden)]
+pub use hello::{extension_type, transport_parameter_id};
 pub use huginn_net_wire::{Parsed, Progress};
+#[doc(hidden)]
 pub use limits::MAX_LISTED_PARAMETERS;
 #[cfg(feature = "packets")]
 #[doc(hidden)]
@@ -115,8 +118,10 @@ pub use observer::TlsFlow;
 #[cfg(feature = "packets")]
 pub use observer::{HuginnNetTls, TlsObserver};
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use parser::TlsParser;
 pub use record::HelloReader;
 #[cfg(feature = "packets")]
+#[doc(hidden)]
 pub use settings::TlsParserSettings;
 pub use transport::Transport;

@@ -148,11 +148,13 @@ impl<'f> Block<'f> {
     }
 
     /// Sets what was read for the block that is to be filled.
+    #[doc(hidden)]
     pub fn set_chunk(&mut self, chunk: Chunk) {
         self.chunk = Some(chunk);
     }
 
     /// Returns what was read for the block, if the source has [chunks](crate::Source::chunks).
+    #[doc(hidden)]
     pub fn take_chunk(&mut self) -> Option<Chunk> {
         self.chunk.take()
     }

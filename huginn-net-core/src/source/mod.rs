@@ -93,6 +93,7 @@ pub trait Source<'f> {
     /// The analysis asks once, before it fills blocks of about `block_bytes`. The block of each `fill` then [has](Block::take_chunk) the next
     /// chunk, which its thread has read. A source with chunks never waits. One that wraps another passes its answer on, and fills blocks
     /// by [`fill`](Self::fill) of the other.
+    #[doc(hidden)]
     fn chunks(&mut self, _block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         None
     }

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
+use huginn_net_wire::{Reassembler, ReassemblyLimits};
+
 use super::alternative::Alternatives;
 use super::initial_seq::InitialSeq;
 use super::segment_traits::SegmentTraits;
 use super::unsettled::{Competing, Unsettled, differs};
 use super::{StreamCounters, StreamData};
 use crate::limits::{MAX_ACKNOWLEDGED_AHEAD, MAX_TCP_WINDOW, MAX_WATCHED_BYTES};
-use crate::{PacketRef, Reassembler, ReassemblyLimits, Segment, TcpFlags, TcpHeader};
+use crate::{PacketRef, Segment, TcpFlags, TcpHeader};
 
 /// Reassembles one direction of a TCP connection: its bytes in order, from the SYN or else from the first segment
 /// captured.

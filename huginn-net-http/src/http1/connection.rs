@@ -235,6 +235,7 @@ impl Http1Connection {
 
     /// Records that p0f stops reading for a reason outside of the bytes: a FIN, a RST or data in a SYN. Later heads
     /// have no p0f signature ([`HttpSignature::p0f_from_request`](crate::HttpSignature::p0f_from_request)).
+    #[doc(hidden)]
     pub fn hide_from_p0f(&mut self) {
         self.p0f.end();
     }
@@ -314,6 +315,7 @@ impl Http1Connection {
     }
 
     /// Whether a direction has a part of a head or, in the search for one, of a line that may begin it.
+    #[doc(hidden)]
     pub fn has_partial_head(&self, direction: Role) -> bool {
         match direction {
             Role::Request => self.requests.buffered_bytes() > 0,
@@ -322,6 +324,7 @@ impl Http1Connection {
     }
 
     /// Whether the next bytes of both directions are the first ones of a message, and all requests have their answers.
+    #[doc(hidden)]
     pub fn is_between_messages(&self) -> bool {
         self.requests.is_between_messages()
             && self.responses.is_between_messages()

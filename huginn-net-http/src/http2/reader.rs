@@ -115,6 +115,7 @@ impl Http2Reader {
     }
 
     /// Whether a part of a frame is buffered.
+    #[doc(hidden)]
     pub fn has_partial_frame(&self) -> bool {
         self.frames.buffered_bytes() > 0
     }

@@ -194,7 +194,7 @@ impl HttpSignature {
         }
     }
 
-    /// p0f's name of the language in the last Accept-Language header that is not empty; see [`crate::language::p0f`].
+    /// p0f's name of the language in the last Accept-Language header that is not empty.
     pub fn language(&self) -> &'static str {
         let value = match self.role {
             Role::Request => self.last_value(Name::AcceptLanguage),

@@ -116,7 +116,7 @@ impl Certificate {
     }
 
     /// The DER, as the peer sent it: for programs that verify certificates. `None` unless it was [kept](Self::from_kept_der), which
-    /// [`TlsParserSettings::certificate_bytes`](crate::TlsParserSettings::certificate_bytes) enables for those of packets.
+    /// [`TlsObserver::certificate_bytes`](crate::TlsObserver::certificate_bytes) enables for those of packets.
     ///
     /// ```
     /// use huginn_net_tls::Certificate;

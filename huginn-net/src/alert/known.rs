@@ -115,7 +115,7 @@ impl KnownAlerts {
     }
 
     /// Number of events that were silenced.
-    pub fn silenced(&self) -> u64 {
+    pub(crate) fn silenced(&self) -> u64 {
         self.silenced.load(Ordering::Relaxed)
     }
 

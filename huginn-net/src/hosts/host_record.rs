@@ -17,7 +17,8 @@ use crate::record::describe::{self, records};
 use crate::record::{FieldInfo, Ip, LabelRecord, Text, ToolRecord, VERSION};
 
 records! {
-    /// `host`: the profile of a host, and its verdict. Lists are sorted by descending count.
+    /// `host`: the profile of a host, and its verdict. Lists are sorted by descending count. `docs/events.md` has the fields of its
+    /// records.
     pub struct HostRecord<'a> {
         /// Version of the fields: 1
         v: u8,

@@ -43,11 +43,13 @@ pub use self::contacts::{Contact, Contacts};
 pub(crate) use self::contacts::{asked_name, host_name};
 pub use self::findings::{Baseline, BaselineError, FindingCounters, FindingSettings};
 use self::findings::{Findings, Learner};
+#[doc(hidden)]
 pub use self::host_record::{
     ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
-    HostRecord, JsonHost, LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord,
-    StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord, fields_of_host,
+    LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord, StatementRecord,
+    SystemSeenRecord, TlsClientSeenRecord, VerdictRecord,
 };
+pub use self::host_record::{HostRecord, JsonHost, fields_of_host};
 pub use self::joined::{JoinedHosts, is_local};
 pub(crate) use self::observed::Observed;
 pub use self::profile::{
@@ -55,6 +57,7 @@ pub use self::profile::{
 };
 pub(crate) use self::progress::{Progress, ProgressUpdate, SshLogin, StrayKind};
 pub use self::restore::HostRecordError;
+#[doc(hidden)]
 pub use self::saved::SavedHost;
 pub(crate) use self::server_facts::{CertificateFacts, ServerFacts};
 use self::stored::is_default;
@@ -96,7 +99,7 @@ pub struct HostLimits {
     /// within a second.
     pub max_hosts: usize,
     /// Idle timeout of a host, in packet time (default 2 hours, as in p0f). A wrong or merged clock expires no
-    /// host by itself ([`PacketClock`]), except in [`Scope::P0f`].
+    /// host by itself, except in [`Scope::P0f`].
     pub idle_timeout: Duration,
     /// Maximum heap memory of all hosts without their table entries, in bytes (default 256 MiB). At the limit, the table
     /// evicts the host with the oldest update.

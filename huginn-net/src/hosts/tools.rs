@@ -99,7 +99,7 @@ pub(super) struct LastSyn {
 
 impl Tools {
     /// Whether a SYN with this label is one of a tool.
-    pub fn names_tool(label: &Label) -> bool {
+    pub(crate) fn names_tool(label: &Label) -> bool {
         label.is_tool() && !label.generic
     }
 

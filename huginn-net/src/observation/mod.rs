@@ -44,6 +44,7 @@ pub use self::reasons::Reasons;
 pub use self::tool::ToolObservation;
 pub(crate) use self::verdict::StaticText;
 pub use self::watched::{IndicatorType, ListEntry, Match};
+#[doc(hidden)]
 pub use crate::text_limit::TextLimit;
 
 /// Packets before 1995-01-01, in seconds since 1970, have the time of a clock that was not set: no version of SSL existed.

@@ -1,7 +1,8 @@
 //! Events and hosts as records: the fields of their JSON, with names, types and meanings.
 //!
 //! A record is the one description of what is written about an event. [`JsonEvent`] writes it, and
-//! any other format of serde can. The lines can be read again:
+//! any other format of serde can. `docs/events.md` has all fields, also those of the records within records, which these pages leave
+//! out. The lines can be read again:
 //!
 //! ```
 //! use huginn_net::record::{EventRecord, Kind};
@@ -36,26 +37,31 @@ mod tls;
 
 pub use self::csv_text::csv_text;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
+#[doc(hidden)]
+pub use self::event::needs_handshakes;
 pub(crate) use self::event::{ALERT_NAMES, is_alert};
 pub use self::event::{
     AlertFields, EVENT_NAMES, EventGroup, EventKind, EventNames, EventRecord, Head, Kind, fields_of_event,
-    needs_handshakes, visit_event,
+    visit_event,
 };
-pub use self::flow::{EndpointRecord, FlowRecord, Ip};
+#[doc(hidden)]
+pub use self::flow::EndpointRecord;
+pub use self::flow::{FlowRecord, Ip};
 pub use self::json::JsonEvent;
 pub use self::kinds::{
-    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
-    ListedRecord, MismatchRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshHandshakeRecord,
-    SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
+    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, SshClientRecord,
+    SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };
+#[doc(hidden)]
+pub use self::kinds::{LabelRecord, ListedRecord, MismatchRecord, NearestRecord, SoftwareRecord};
 pub use self::own::OwnRecord;
+#[doc(hidden)]
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
 pub use self::schema::events_schema;
 pub use self::text::Text;
-pub use self::tls::{
-    AlertRecord, CertificateRecord, EchRecord, ExtensionRecord, TlsCertificatesRecord, TlsClientRecord,
-    TlsHandshakeRecord, TlsServerRecord,
-};
+#[doc(hidden)]
+pub use self::tls::{AlertRecord, CertificateRecord, EchRecord, ExtensionRecord};
+pub use self::tls::{TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord};
 pub use crate::community_id::{CommunityId, CommunityIdParseError};
 
 /// The version of the records: the field `v`. It increases when a field goes or changes its meaning; new fields do not

@@ -47,6 +47,7 @@ use std::str::FromStr;
 
 pub(crate) use self::check::Pattern;
 pub use self::error::{SelectionError, SelectionErrorKind};
+#[doc(hidden)]
 pub use crate::parse_time::parse_time;
 
 use self::fields::{Places, Tester};

@@ -24,6 +24,7 @@ mod plan;
 mod table;
 mod values;
 mod writer;
+#[doc(hidden)]
 pub mod zeek;
 
 use std::fmt;
