@@ -657,7 +657,7 @@ mod tests {
     use huginn_net::record::formats::EventFormat;
 
     use super::*;
-    use crate::output::{Selected, TextFormat, Zone};
+    use crate::output::{OwnFields, Selected, Zone};
 
     #[test]
     fn terminal_shows_json_without_control_characters() {
@@ -672,7 +672,7 @@ mod tests {
                 format,
                 selected: Selected::default(),
                 fields: Vec::new(),
-                own_fields: String::new(),
+                own_fields: OwnFields::default(),
                 connection_ids: false,
                 repeats_certificates: true,
                 has_colour: false,
