@@ -159,6 +159,29 @@ fn mutated_certificates_never_panic() {
     });
 }
 
+/// One input in 16: a verification takes milliseconds without optimisation.
+#[cfg(feature = "self-signed")]
+#[test]
+fn mutated_certificate_is_not_self_signed() {
+    use huginn_net_tls::Certificate;
+
+    let whole: [&[u8]; 5] = [
+        include_bytes!("../../certificates/authority.der"),
+        include_bytes!("../../certificates/rsa-pss.der"),
+        include_bytes!("../../certificates/p256.der"),
+        include_bytes!("../../certificates/p384.der"),
+        include_bytes!("../../certificates/ed25519.der"),
+    ];
+    let mut inputs = 0_u64;
+    mutated(&whole, |bytes| {
+        inputs += 1;
+        if inputs.is_multiple_of(16) && Certificate::from_kept_der(bytes).is_self_signed() == Some(true) {
+            assert!(whole.contains(&bytes));
+        }
+    });
+    assert!(inputs > 0);
+}
+
 #[test]
 fn mutated_fingerprints_are_parsed_or_refused() {
     let hello = ClientHello::from_records(HELLO).unwrap().unwrap().value;
