@@ -52,18 +52,20 @@ impl TlsObserver {
     /// Follows each handshake over TCP and of DTLS after its hellos, or not (default). Its certificates and its end are then
     /// reported, too. It takes more time and memory: connections are read for longer.
     #[must_use]
-    pub fn handshakes(mut self, follow: bool) -> Self {
-        self.settings = self.settings.handshakes(follow);
-        self.udp = TlsUdpObserver::with_settings(self.settings);
-        self
+    pub fn handshakes(self, follow: bool) -> Self {
+        let settings = self.settings.handshakes(follow);
+        self.with_settings(settings)
     }
 
     /// Keeps the [bytes](crate::Certificate::der) of the certificates of handshakes that are followed, or not (default).
     #[must_use]
-    pub fn certificate_bytes(mut self, keep: bool) -> Self {
-        self.settings = self.settings.certificate_bytes(keep);
-        self.udp = TlsUdpObserver::with_settings(self.settings);
-        self
+    pub fn certificate_bytes(self, keep: bool) -> Self {
+        let settings = self.settings.certificate_bytes(keep);
+        self.with_settings(settings)
+    }
+
+    fn with_settings(self, settings: TlsParserSettings) -> Self {
+        Self { settings, udp: TlsUdpObserver::with_settings(settings), ..self }
     }
 
     /// Returns the counters since the observer was created.
@@ -81,7 +83,7 @@ impl Protocol for TlsObserver {
     fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
-        Self::default().handshakes(self.settings.handshakes)
+        Self::default().with_settings(self.settings)
     }
 
     fn join(&mut self, worker: Self) {
@@ -164,5 +166,18 @@ impl Protocol for TlsObserver {
             TlsFlow::Tcp(flow) => flow.buffered_bytes(),
             TlsFlow::Udp(flow) => flow.buffered_bytes(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worker_has_the_settings() {
+        let observer = TlsObserver::default().handshakes(true).certificate_bytes(true);
+        let worker = observer.fork();
+        assert!(worker.settings.handshakes && worker.settings.certificate_bytes);
+        assert_eq!(worker.settings, observer.settings);
     }
 }
