@@ -3,10 +3,11 @@
 //! `cargo run -p huginn-net --example own_protocol CAPTURE`
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
+use std::ops::RangeInclusive;
+
 use huginn_net::core::{PrefixObserver, PrefixParse, StreamPrefix};
-use huginn_net::observation::OwnEvent;
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Configure, HuginnNet, Side};
+use huginn_net::{CaptureReader, Configure, HuginnNet, Side, own_event};
 
 /// The greeting of an FTP server (RFC 959, section 5.4).
 #[derive(Debug, serde::Serialize)]
@@ -14,17 +15,15 @@ struct Greeting {
     greeting: String,
 }
 
-impl OwnEvent for Greeting {
-    const NAME: &'static str = "ftp_server";
-}
+own_event!(Greeting = "ftp_server");
 
 impl StreamPrefix for Greeting {
     const SENDER: Side = Side::Server;
-    const MAX_LEN: usize = 512;
+    const LEN: RangeInclusive<usize> = 3..=512;
 
     fn parse(prefix: &[u8]) -> PrefixParse<Self> {
         let line = prefix.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if !prefix.starts_with(b"220") && !b"220".starts_with(prefix) {
+        if !prefix.starts_with(b"220") {
             PrefixParse::NotForUs
         } else if line.len() == prefix.len() {
             PrefixParse::NeedMore

@@ -113,7 +113,9 @@ pub mod prelude {
     pub use crate::observation::OwnEvent;
     pub use crate::observers::Scope;
     pub use crate::record::JsonEvent;
-    pub use crate::{ClientDatabase, Configure, Database, Event, HuginnNet, Label, Observation, Observers};
+    pub use crate::{
+        ClientDatabase, Configure, Database, Event, HuginnNet, Label, Observation, Observers, own_event,
+    };
 }
 
 /// The analyzer of all protocols over one decode and one flow table.

@@ -1,6 +1,7 @@
 //! Protocols that are known by the first bytes of a side.
 
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 
 use super::{Probe, StreamData, StreamObserver, StreamParser, StreamStart};
 use crate::Side;
@@ -8,6 +9,8 @@ use crate::Side;
 /// An event that the first bytes of a side of a TCP connection make, as greetings and first requests do. [`PrefixObserver`] reports it.
 ///
 /// ```
+/// use std::ops::RangeInclusive;
+///
 /// use huginn_net_core::{Analyzer, PrefixObserver, PrefixParse, Side, StreamPrefix};
 ///
 /// /// The identification string of an SSH client (RFC 4253, section 4.2).
@@ -15,11 +18,11 @@ use crate::Side;
 ///
 /// impl StreamPrefix for Identification {
 ///     const SENDER: Side = Side::Client;
-///     const MAX_LEN: usize = 255;
+///     const LEN: RangeInclusive<usize> = 4..=255;
 ///
 ///     fn parse(prefix: &[u8]) -> PrefixParse<Self> {
 ///         match prefix.iter().position(|byte| *byte == b'\n') {
-///             _ if !prefix.starts_with(&b"SSH-"[..prefix.len().min(4)]) => PrefixParse::NotForUs,
+///             _ if !prefix.starts_with(b"SSH-") => PrefixParse::NotForUs,
 ///             Some(end) => PrefixParse::Event(Self(String::from_utf8_lossy(&prefix[..end]).trim_end().to_owned())),
 ///             None => PrefixParse::NeedMore,
 ///         }
@@ -33,9 +36,9 @@ pub trait StreamPrefix: Sized + Send {
     /// The side that sends the bytes.
     const SENDER: Side;
 
-    /// Number of bytes after which the connection is another protocol's. As many are kept for each connection until the event is
-    /// complete; [`parse`](Self::parse) gets no more.
-    const MAX_LEN: usize;
+    /// Number of bytes that [`parse`](Self::parse) gets: from the first number on it can tell whether the connection is its own, and a
+    /// connection that needs more than the last is another protocol's. As many are kept for each connection until the event is complete.
+    const LEN: RangeInclusive<usize>;
 
     /// Parses the first bytes of the side: always all of them from the first one on, as far as they are known. Must be quick: it runs for
     /// each segment that belongs to no known connection, and for each segment until the event is complete.
@@ -66,9 +69,14 @@ pub struct PrefixParser<E> {
     event: PhantomData<fn() -> E>,
 }
 
-/// The bytes that an event may have.
-fn limited<E: StreamPrefix>(bytes: &[u8]) -> &[u8] {
-    bytes.get(..E::MAX_LEN).unwrap_or(bytes)
+/// Parses the bytes that an event may have, once there are enough.
+fn parse<E: StreamPrefix>(bytes: &[u8]) -> PrefixParse<E> {
+    let prefix = bytes.get(..*E::LEN.end()).unwrap_or(bytes);
+    let parsed = if bytes.len() < *E::LEN.start() { PrefixParse::NeedMore } else { E::parse(prefix) };
+    match parsed {
+        PrefixParse::NeedMore if bytes.len() >= *E::LEN.end() => PrefixParse::NotForUs,
+        parsed => parsed,
+    }
 }
 
 impl<E: StreamPrefix> StreamParser for PrefixParser<E> {
@@ -81,10 +89,10 @@ impl<E: StreamPrefix> StreamParser for PrefixParser<E> {
             // The peer may be the one that begins.
             return Probe::Unsure;
         }
-        match E::parse(limited::<E>(first)) {
+        match parse::<E>(first) {
             PrefixParse::Event(_) => Probe::Certain,
-            PrefixParse::NeedMore if first.len() < E::MAX_LEN => Probe::Unsure,
-            PrefixParse::NeedMore | PrefixParse::NotForUs => Probe::NotForUs,
+            PrefixParse::NeedMore => Probe::Unsure,
+            PrefixParse::NotForUs => Probe::NotForUs,
         }
     }
 
@@ -106,22 +114,22 @@ impl<E: StreamPrefix> StreamParser for PrefixParser<E> {
         let StreamData::Bytes(bytes) = data else { return };
         let is_first = self.bytes.is_empty();
         let prefix = if is_first {
-            limited::<E>(bytes)
+            bytes
         } else {
-            let room = E::MAX_LEN.saturating_sub(self.bytes.len());
+            let room = E::LEN.end().saturating_sub(self.bytes.len());
             self.bytes.extend(bytes.iter().take(room));
             &self.bytes
         };
-        match E::parse(prefix) {
+        match parse(prefix) {
             PrefixParse::Event(event) => emit(side, event),
-            PrefixParse::NeedMore if prefix.len() < E::MAX_LEN => {
+            PrefixParse::NeedMore => {
                 if is_first {
                     self.bytes = prefix.to_vec();
                 }
                 self.is_done = false;
                 return;
             }
-            PrefixParse::NeedMore | PrefixParse::NotForUs => {}
+            PrefixParse::NotForUs => {}
         }
         self.bytes = Vec::new();
     }
@@ -141,18 +149,20 @@ mod tests {
 
     use super::*;
 
-    /// A line of at most eight bytes that begins with a digit.
+    /// A line of at most eight bytes that begins with two digits.
     #[derive(Debug, PartialEq, Eq)]
     struct Line(Vec<u8>);
 
     impl StreamPrefix for Line {
         const SENDER: Side = Side::Server;
-        const MAX_LEN: usize = 8;
+        const LEN: RangeInclusive<usize> = 2..=8;
 
         fn parse(prefix: &[u8]) -> PrefixParse<Self> {
-            assert!(prefix.len() <= Self::MAX_LEN, "more than it asks for");
+            assert!(Self::LEN.contains(&prefix.len()), "other than it asks for");
             match prefix.iter().position(|byte| *byte == b'\n') {
-                _ if !prefix.first().is_none_or(u8::is_ascii_digit) => PrefixParse::NotForUs,
+                _ if !prefix.first_chunk::<2>().unwrap().iter().all(u8::is_ascii_digit) => {
+                    PrefixParse::NotForUs
+                }
                 Some(end) => PrefixParse::Event(Self(prefix.get(..end).unwrap_or_default().to_vec())),
                 None => PrefixParse::NeedMore,
             }
@@ -183,7 +193,7 @@ mod tests {
             let (second, third) = rest.split_at(next.min(rest.len()));
             let (events, kept) = parse(&[first, second, third]);
             prop_assert_eq!(&events, &parse(&[data]).0);
-            prop_assert!(kept < Line::MAX_LEN);
+            prop_assert!(kept < *Line::LEN.end());
             let is_certain = PrefixParser::<Line>::probe(Side::Server, data) == Probe::Certain;
             prop_assert_eq!(is_certain, events.len() == 1);
         }
@@ -201,6 +211,7 @@ mod tests {
         assert!(!parser.reads(Side::Server));
         assert_eq!(PrefixParser::<Line>::probe(Side::Client, b"x"), Probe::Unsure);
         assert_eq!(PrefixParser::<Line>::probe(Side::Server, b"22"), Probe::Unsure);
-        assert_eq!(PrefixParser::<Line>::probe(Side::Server, b"x"), Probe::NotForUs);
+        assert_eq!(PrefixParser::<Line>::probe(Side::Server, b"x"), Probe::Unsure);
+        assert_eq!(PrefixParser::<Line>::probe(Side::Server, b"xy"), Probe::NotForUs);
     }
 }

@@ -16,16 +16,14 @@ use super::TextLimit;
 /// name gets `own_` before it.
 ///
 /// ```
-/// use huginn_net::observation::OwnEvent;
+/// use huginn_net::own_event;
 ///
 /// #[derive(Debug, serde::Serialize)]
 /// struct Greeting {
 ///     greeting: String,
 /// }
 ///
-/// impl OwnEvent for Greeting {
-///     const NAME: &'static str = "ftp_greeting";
-/// }
+/// own_event!(Greeting = "ftp_greeting");
 /// ```
 ///
 /// A protocol with several kinds of events emits [`OwnObservation`]s of several types.
@@ -46,6 +44,28 @@ pub trait OwnEvent: Serialize + fmt::Debug + Send + Sync + 'static {
     /// let _ = OwnObservation::new(Syn);
     /// ```
     const NAME: &'static str;
+}
+
+/// Implements [`OwnEvent`](crate::observation::OwnEvent) for types, each with its name.
+///
+/// ```
+/// #[derive(Debug, serde::Serialize)]
+/// struct Login {
+///     user: String,
+/// }
+///
+/// #[derive(Debug, serde::Serialize)]
+/// struct Logout;
+///
+/// huginn_net::own_event!(Login = "login", Logout = "logout");
+/// ```
+#[macro_export]
+macro_rules! own_event {
+    ($($event:ty = $name:literal),+ $(,)?) => {$(
+        impl $crate::observation::OwnEvent for $event {
+            const NAME: &'static str = $name;
+        }
+    )+};
 }
 
 /// An event of a protocol of the caller's own.
@@ -180,9 +200,7 @@ impl fmt::Debug for OwnObservation {
 #[non_exhaustive]
 pub struct ConnectionEnd {}
 
-impl OwnEvent for ConnectionEnd {
-    const NAME: &'static str = "connection_end";
-}
+own_event!(ConnectionEnd = "connection_end");
 
 /// What own protocols emit: one event, or that of one of several protocols.
 pub trait IntoOwn: Send {
@@ -216,9 +234,7 @@ mod tests {
         count: u8,
     }
 
-    impl OwnEvent for Login {
-        const NAME: &'static str = "login";
-    }
+    own_event!(Login = "login");
 
     #[test]
     fn own_fields_give_way_to_those_of_all_events_and_are_cut() {

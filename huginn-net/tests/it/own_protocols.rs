@@ -7,12 +7,12 @@ use huginn_net::core::{
     Event as OfFlow, FlowId, Frames, Interest, NextFrame, Origin, Probe, Protocol, Segment, StreamData,
     StreamObserver, StreamParser, StreamStart, frame_channel,
 };
-use huginn_net::observation::OwnEvent;
 use huginn_net::observers::EventLimits;
 use huginn_net::record::formats::{EventFormat, FormattedEvent};
 use huginn_net::record::{EventRecord, JsonEvent};
 use huginn_net::{
     CaptureReader, Configure, Event, Frame, HuginnNet, LinkType, Observation, Side, Source, Timestamp,
+    own_event,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -31,9 +31,7 @@ struct MethodEvent {
     method: String,
 }
 
-impl OwnEvent for MethodEvent {
-    const NAME: &'static str = "http_method";
-}
+own_event!(MethodEvent = "http_method");
 
 impl StreamParser for Method {
     type Event = MethodEvent;
@@ -102,9 +100,7 @@ struct Datagram {
     text: String,
 }
 
-impl OwnEvent for Datagram {
-    const NAME: &'static str = "datagram";
-}
+own_event!(Datagram = "datagram");
 
 impl Protocol for Datagrams {
     type Flow = Option<FlowId>;
