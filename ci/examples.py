@@ -27,7 +27,7 @@ COMPARED = {
     "count_systems": "p0f",
     "dns_and_mqtt": "the events of the capture (`huginn-net-arrow/tests/own_protocols.rs`)",
     "failed_handshakes": "-",
-    "http3_proxy": "the events of a recording, for real clients (`ci/proxy.sh`)",
+    "http3_server": "the events of a recording, for real clients (`ci/proxy.sh`)",
     "live": "-",
     "merge_hosts": "one analysis of all captures (`huginn-net/tests/it/examples.rs`)",
     "one_packet": "p0f",
@@ -264,6 +264,8 @@ def with_table(page: str) -> str:
         package = tomllib.loads(manifest.read_text())
         for example in package.get("example", []):
             path = (manifest.parent / example["path"]).resolve()
+            if path.parent.name != "examples":
+                continue
             features = ",".join(example.get("required-features", []))
             command = ["cargo", "tree", "--locked", "-p", package["package"]["name"], "-e", "normal", "--prefix", "none", "--features", features]
             tree = subprocess.check_output(command, cwd=ROOT, text=True)

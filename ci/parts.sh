@@ -26,7 +26,7 @@ lab        | alone   | lab
 p0f        | alone   | huginn-net/src/p0f huginn-net-cli/src/control ci/live
 terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
 hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
-proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
+proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/http3_proxy.rs ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
 "
 # A change of these paths makes .ci/run check every part.
 readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.toml Cargo.lock captures/tools ci/lib.sh ci/parts.sh ci/all"

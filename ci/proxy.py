@@ -117,7 +117,17 @@ def compare(folder):
               f"{headers.get('client-name')}, {headers.get('verdict')}")
     assert {"clear-curl-1", "clear-curl-2", "clear-python-1"} <= set(clear), list(clear)
     check_pass_through(folder, events)
+    check_http3_server(folder, events)
     print(f"{len(proxied)} requests, {compared} values equal those of the program")
+
+
+def check_http3_server(folder, events):
+    """Compares the answer of the example, which has the values of its client."""
+    answer = dict(line.split(": ", 1) for line in (folder / "http3-server.txt").read_text().splitlines())
+    (hello,) = [event for event in events if event["event"] == "tls_client" and event["server"]["port"] == 444]
+    expected = {name: hello[field] for name, field in TLS.items()}
+    assert {name: answer.get(name) for name in expected} == expected, answer
+    print(f"http3_server: {answer}")
 
 
 def check_pass_through(folder, events):

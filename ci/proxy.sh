@@ -29,12 +29,15 @@ main() {
     server "$examples/axum_proxy" $SERVER4:443 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:8080 &
     server "$examples/http3_proxy" $SERVER4:443 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:8080 &
     server "$examples/tls_pass_through" $SERVER4:8443 $NAME=$SERVER4:8444 &
-    wait_for -u 443
+    server "$examples/http3_server" $SERVER4:444 "$tmp/cert.pem" "$tmp/key.pem" &
+    for port in 443 444; do
+        wait_for -u "$port"
+    done
     for port in 443 8080 8081 8443 8444; do
         wait_for -t "$port"
     done
     fetch_clients
-    record "$tmp/proxy.pcap" $SERVER_NS hn-b 'tcp and not port 22 or udp port 443'
+    record "$tmp/proxy.pcap" $SERVER_NS hn-b 'tcp and not port 22 or udp portrange 443-444'
     run_clients
     stop_recording
     "$huginn_net" pcap -q --format json "$tmp/proxy.pcap" >"$tmp/events.json"
@@ -86,6 +89,7 @@ run_clients() {
     client python3 "$here/proxy.py" client "http://$SERVER4:8080/clear-python-1"
     client timeout 20 "$tmp/venv/bin/python3" "$here/proxy-http3.py" $SERVER4 $NAME /aioquic-3
     client timeout 20 "$tmp/go-http3" $SERVER4:443 "https://$NAME/go-3"
+    client timeout 20 "$tmp/go-http3" $SERVER4:444 "https://$NAME/" >"$tmp/http3-server.txt"
     client "$tmp/go-client" "https://$SERVER4/go-2"
     chromium_asks chromium-2 --disable-quic --ignore-certificate-errors
     # For QUIC it trusts a certificate only by its key.

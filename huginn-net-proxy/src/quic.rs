@@ -11,7 +11,7 @@ use quinn::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectionId, Side, TransportError};
 
-use crate::MAX_RECORDED_BYTES;
+use crate::{ConnectionParts, MAX_RECORDED_BYTES};
 
 /// A TLS configuration of quinn that records the ClientHello of each connection.
 ///
@@ -20,7 +20,7 @@ use crate::MAX_RECORDED_BYTES;
 ///
 /// ```
 /// # use std::sync::Arc;
-/// use huginn_net_proxy::QuicHelloRecorder;
+/// use huginn_net_proxy::{ConnectionFingerprint, Fingerprinter, QuicHelloRecorder};
 /// use quinn::crypto::rustls::QuicServerConfig;
 ///
 /// # fn config(tls: tokio_rustls::rustls::ServerConfig) -> Result<quinn::ServerConfig, Box<dyn std::error::Error>> {
@@ -28,11 +28,11 @@ use crate::MAX_RECORDED_BYTES;
 /// let config = quinn::ServerConfig::with_crypto(Arc::new(recorder));
 /// # Ok(config)
 /// # }
-/// # async fn serve(incoming: quinn::Incoming) -> Result<(), quinn::ConnectionError> {
+/// # async fn serve(incoming: quinn::Incoming, fingerprinter: Fingerprinter) -> Result<(), quinn::ConnectionError> {
 ///
 /// // For each connection of the endpoint.
 /// let connection = incoming.await?;
-/// let hello = QuicHelloRecorder::hello(&connection);
+/// let client = ConnectionFingerprint::new(fingerprinter, QuicHelloRecorder::parts(&connection));
 /// # Ok(())
 /// # }
 /// ```
@@ -64,10 +64,12 @@ impl QuicHelloRecorder {
         connection.handshake_data()?.downcast::<QuicHandshake>().ok()?.hello
     }
 
-    /// The QUIC version of a connection whose configuration has a recorder, for
-    /// [`ConnectionParts::quic_version`](crate::ConnectionParts::quic_version). `None` before the handshake.
-    pub fn version(connection: &quinn::Connection) -> Option<QuicVersion> {
-        Some(connection.handshake_data()?.downcast::<QuicHandshake>().ok()?.version)
+    /// What is known of a connection whose configuration has a recorder: its ClientHello and QUIC version. Nothing before the
+    /// handshake.
+    pub fn parts(connection: &quinn::Connection) -> ConnectionParts {
+        let handshake = connection.handshake_data().and_then(|data| data.downcast::<QuicHandshake>().ok());
+        let (hello, version) = handshake.map_or((None, None), |found| (found.hello, Some(found.version)));
+        ConnectionParts::default().quic_hello(hello).quic_version(version)
     }
 }
 

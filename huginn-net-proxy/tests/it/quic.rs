@@ -4,9 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net_proxy::{
-    ConnectionFingerprint, ConnectionParts, Fingerprinter, QuicHandshake, QuicHelloRecorder,
-};
+use huginn_net_proxy::{ConnectionFingerprint, Fingerprinter, QuicHandshake, QuicHelloRecorder};
 use huginn_net_tls::{ClientHello, QuicFingerprint, QuicVersion};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
@@ -128,12 +126,13 @@ async fn hello_has_the_fingerprints_of_quic() {
     let client = client(server.certificate.clone(), 1);
     let _connection = client.connect(server.address, NAME).unwrap().await.unwrap();
     let (hello, connection) = server.next().await;
-    let (hello, quic_version) = (hello.unwrap(), QuicHelloRecorder::version(&connection));
+    let parts = QuicHelloRecorder::parts(&connection);
+    assert_eq!(parts.quic_hello, hello);
+    let hello = hello.unwrap();
     let ja4 = hello.ja4();
     assert!(ja4.to_string().starts_with("q13d") && ja4.to_string().contains("h3_"), "{ja4}");
     let quic = QuicFingerprint::sorted(QuicVersion::V1, hello.transport_parameters()).to_string();
     assert!(quic.contains(";f*"), "{quic}");
-    let parts = ConnectionParts::default().quic_hello(hello).quic_version(quic_version);
     let found = ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint();
     let tls = found.tls.as_ref().unwrap();
     assert_eq!(tls.quic, Some(quic));

@@ -1,4 +1,4 @@
-//! Ends HTTP/3, and passes requests on to an upstream with the fingerprints of their client in headers.
+//! The HTTP/3 proxy of proxy.sh: passes requests on to an upstream with the fingerprints of their client in headers.
 //!
 //! `cargo run -p huginn-net-proxy --features http,quinn --example http3_proxy 0.0.0.0:8443 cert.pem key.pem 127.0.0.1:8080`
 
@@ -11,8 +11,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Full};
 use huginn_net_proxy::{
-    ConnectionFingerprint, ConnectionParts, FingerprintField, FingerprintHeaders, Fingerprinter,
-    QuicHelloRecorder,
+    ConnectionFingerprint, FingerprintField, FingerprintHeaders, Fingerprinter, QuicHelloRecorder,
 };
 use hyper::body::Incoming as Body;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
@@ -65,9 +64,7 @@ async fn main() -> Outcome {
 impl Proxy {
     async fn serve(self, incoming: Incoming) -> Outcome {
         let connection = incoming.await?;
-        let quic_hello = QuicHelloRecorder::hello(&connection);
-        let quic_version = QuicHelloRecorder::version(&connection);
-        let parts = ConnectionParts::default().quic_hello(quic_hello).quic_version(quic_version);
+        let parts = QuicHelloRecorder::parts(&connection);
         let fingerprint = ConnectionFingerprint::new(self.fingerprinter.clone(), parts);
         let mut connection = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await?;
         while let Some(request) = connection.accept().await? {
