@@ -1,6 +1,6 @@
-//! Says for a minute, as they come, which operating systems connect over an interface.
+//! Says for some seconds, as they come, which operating systems connect over an interface.
 //!
-//! `cargo build -p huginn-net-live --example live && sudo target/debug/examples/live eth0`
+//! `cargo build -p huginn-net-live --example live && sudo target/debug/examples/live 60 eth0`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "that is what it is for")]
 
 use std::error::Error;
@@ -11,12 +11,16 @@ use huginn_net::{HuginnNet, Observation};
 use huginn_net_live::{LiveOptions, LiveSource};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let interfaces: Vec<String> = std::env::args().skip(1).collect();
-    let mut source = LiveSource::open(&interfaces, &LiveOptions::default())?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [seconds, interfaces @ ..] = &*arguments else {
+        return Err("usage: live SECONDS INTERFACE...".into());
+    };
+    let time = Duration::from_secs(seconds.parse()?);
+    let mut source = LiveSource::open(interfaces, &LiveOptions::default())?;
     source.on_notice(|notice| eprintln!("{notice}"));
     let (stopper, stats) = (source.stopper(), source.stats());
     thread::spawn(move || {
-        thread::sleep(Duration::from_secs(60));
+        thread::sleep(time);
         stopper.stop();
     });
     let counters = HuginnNet::builder().build().analyze(source, |event| {

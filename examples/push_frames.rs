@@ -1,37 +1,35 @@
-//! Frames that a program already has, pushed one by one: no file, no thread, no clock.
+//! IP packets that a program already has, pushed one by one: no file, no thread, no clock. Prints the lines of p0f.
 //!
-//! `cargo run -p huginn-net --example push_frames`
+//! `cargo run -p huginn-net --example push_frames <PACKETS`: a packet on each line of standard input, as nanoseconds since 1970 and its
+//! bytes in hexadecimal.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::error::Error;
+use std::io;
 
 use huginn_net::p0f::P0fLine;
 use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
 
-/// A SYN of Windows 11 and the SYN+ACK of a Linux server, as raw IP packets.
-const PACKETS: [&[u8]; 2] = [
-    &[
-        0x45, 0, 0, 52, 0x1c, 0x46, 0x40, 0, 128, 6, 0, 0, 192, 0, 2, 10, 198, 51, 100, 1, // IPv4
-        0xc3, 0x50, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x80, 0x02, 0xfa, 0xf0, 0, 0, 0, 0, // TCP
-        2, 4, 0x05, 0xb4, 1, 3, 3, 8, 1, 1, 4, 2, // MSS 1460, scale 8, SACK permitted
-    ],
-    &[
-        0x45, 0, 0, 52, 0, 0, 0x40, 0, 54, 6, 0, 0, 198, 51, 100, 1, 192, 0, 2, 10, // IPv4
-        0, 80, 0xc3, 0x50, 0, 0, 0, 9, 0, 0, 0, 2, 0x80, 0x12, 0xfa, 0xf0, 0, 0, 0, 0, // TCP
-        2, 4, 0x05, 0xb4, 1, 1, 4, 2, 1, 3, 3, 7, // MSS 1460, SACK permitted, scale 7
-    ],
-];
-
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut analyzer = HuginnNet::builder().build();
     let mut print = |event: Event| {
         for line in P0fLine::lines_from_event(&event) {
             println!("{line}");
         }
     };
-    for (nanos, packet) in (0..).step_by(20_000_000).zip(PACKETS) {
-        let ts = Timestamp::new(1_700_000_000, nanos, 3);
-        let wire_len = packet.len().try_into().unwrap_or(u32::MAX);
-        let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: packet, wire_len }, &mut print);
+    for line in io::stdin().lines() {
+        let line = line?;
+        let (nanos, packet) = line.split_once(' ').ok_or("NANOSECONDS BYTES")?;
+        let (ts, packet) = (Timestamp::from_nanos(nanos.parse()?, 6), bytes(packet)?);
+        let wire_len = packet.len().try_into()?;
+        let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len }, &mut print);
     }
     analyzer.finish(&mut print);
     println!("{:?}", analyzer.counters().flows);
+    Ok(())
+}
+
+fn bytes(hex: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let byte = |pair: &[u8]| Ok(u8::from_str_radix(std::str::from_utf8(pair)?, 16)?);
+    hex.as_bytes().chunks(2).map(byte).collect()
 }
