@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs examples over the project's captures, on an interface and with clients, and compares what they print.
 
-usage: examples.py PROGRAM FOLDER | examples.py --write [FOLDER]
+usage: examples.py PROGRAM FOLDER [outside] | examples.py --write [FOLDER]
 
-PROGRAM is huginn-net, FOLDER has the examples. `live` needs root. `--write`
+PROGRAM is huginn-net, FOLDER has the examples, `outside` selects those outside the workspace, in the folder above. `live` needs root. `--write`
 writes the table of examples in docs/library.md, with times if there is a FOLDER; without `--write`, the table is compared.
 """
 
@@ -11,6 +11,7 @@ import collections
 import collections.abc
 import contextlib
 import datetime
+import itertools
 import json
 import pathlib
 import re
@@ -18,6 +19,7 @@ import resource
 import select
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -38,6 +40,7 @@ COMPARED = {
     "axum_proxy": CLIENTS,
     "axum_verdict": "the events of what curl sends",
     "count_systems": "p0f",
+    "datafusion_sql": "tshark",
     "dns_and_mqtt": "the events of the capture (`huginn-net-arrow/tests/own_protocols.rs`)",
     "failed_handshakes": "the events of what openssl sends",
     "http3_server": CLIENTS,
@@ -51,6 +54,7 @@ COMPARED = {
     "quic_datagrams": "tshark",
     "tls_hello": "tshark",
     "tls_pass_through": CLIENTS,
+    "verify_chain": "tshark and openssl",
     "watch_rule": f"the events of the capture {TESTS}",
 }
 # Not Rust: the program of a page.
@@ -59,9 +63,11 @@ C_COMPARED = "tshark's JA4 of curl (`ci/ffi.sh`)"
 # The capture of the times, and what the examples take that read one.
 TIMED = CAPTURES / "http" / "http-pages" / "http-pages.pcap"
 TIMES = """wall and processor time of the smallest of ten runs over `http-pages.pcap` (888 kB), profile `dev`, whose packet path is
-optimised. Examples that read no capture have none."""
+optimised. Examples that serve clients or read something else have none."""
+SQL = "SELECT client_ip, count(*) FROM events GROUP BY client_ip"
 TIMED_ARGUMENTS = {
     "count_systems": [TIMED],
+    "datafusion_sql": [TIMED, SQL],
     "dns_and_mqtt": [TIMED, "/dev/null"],
     "merge_hosts": [TIMED],
     "own_protocol": [TIMED],
@@ -81,14 +87,16 @@ def main() -> None:
     global huginn_net
     if sys.argv[1:2] == ["--write"]:
         folders = [pathlib.Path(path).resolve() for path in sys.argv[2:]]
-        times = {name: time_of(folders[0] / name, *TIMED_ARGUMENTS[name]) for name in TIMED_ARGUMENTS} if folders else {}
+        times = {name: time_of(built(folders[0], name), *TIMED_ARGUMENTS[name]) for name in TIMED_ARGUMENTS} if folders else {}
         PAGE.write_text(with_table(PAGE.read_text(), times))
         return
     huginn_net, folder = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
     checks = [pcap_ja4, tls_hello, quic_datagrams, one_packet, count_systems, own_protocol, push_frames, own_ring, live, axum_verdict, failed_handshakes]
+    if sys.argv[3:] == ["outside"]:
+        checks = [datafusion_sql, verify_chain]
     problems = []
     for check in checks:
-        compared, found = check(folder / check.__name__)
+        compared, found = check(built(folder, check.__name__))
         problems += [f"{check.__name__}: {problem}" for problem in found]
         if not compared:
             problems.append(f"{check.__name__}: nothing was compared")
@@ -98,6 +106,11 @@ def main() -> None:
         problems.append("docs/library.md: the table of examples is not current: ci/examples.py --write")
     if problems:
         sys.exit("\n".join(problems))
+
+
+def built(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """Examples are in a folder of their own, programs outside the workspace above it."""
+    return folder / name if (folder / name).exists() else folder.parent / name
 
 
 def run(program: pathlib.Path, *arguments: str, stdin: str = "") -> list[str]:
@@ -379,6 +392,70 @@ def live(program: pathlib.Path) -> tuple[int, list[str]]:
     return sum(expected.values()), problems
 
 
+def datafusion_sql(program: pathlib.Path) -> tuple[int, list[str]]:
+    query = "SELECT client_ip, ja4, count(*) FROM events WHERE event = 'tls_client' GROUP BY client_ip, ja4"
+    compared, problems = 0, []
+    for capture, rows in with_golden("ja4"):
+        expected = collections.Counter((row[0], row[2]) for row in rows)
+        table = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in run(program, str(capture), query) if line[0] == "|"]
+        printed = collections.Counter({(ip, ja4): int(count) for ip, ja4, count in table[1:]})
+        problems += [f"{capture.name}: {each} {count}" for each, count in ((expected - printed) + (printed - expected)).items()]
+        compared += len(expected)
+    return compared, problems
+
+
+def verify_chain(program: pathlib.Path) -> tuple[int, list[str]]:
+    """The certificates that tshark finds, verified by openssl: by the root of the capture, and by that of another one."""
+    compared, problems = 0, []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        names = ["tls-certificates", "tls-alerts"]
+        sent = {name: sent_certificates(CAPTURES / "tls" / name / f"{name}.pcap") for name in names}
+        for name in names:
+            # The last of the longest chain.
+            root = max(sent[name].values(), key=lambda found: len(found[2]))[2][-1]
+            (folder / f"{name}.pem").write_text(ssl.DER_cert_to_PEM_cert(root))
+        for name, of_root in itertools.product(names, names):
+            root = folder / f"{of_root}.pem"
+            lines = run(program, str(CAPTURES / "tls" / name / f"{name}.pcap"), str(root))
+            printed = {int(packet): outcome for packet, outcome in (line.split(" ", 1) for line in lines)}
+            expected = {packet: is_verified(found, root, folder) for packet, found in sent[name].items()}
+            if printed.keys() != expected.keys():
+                problems.append(f"{name}: packets {sorted(printed)}, not {sorted(expected)}")
+            for packet in printed.keys() & expected.keys():
+                if (printed[packet] == "verified") != expected[packet]:
+                    problems.append(f"{name}, packet {packet}, root of {of_root}: {printed[packet]}, openssl: {expected[packet]}")
+            compared += len(expected)
+    return compared, problems
+
+
+def sent_certificates(capture: pathlib.Path) -> dict[int, tuple[float, str, list[bytes]]]:
+    """Time, server name and certificates by packet, of servers, as tshark finds them."""
+    fields = ["frame.number", "tcp.stream", "frame.time_epoch", "tls.handshake.extensions_server_name", "tls.handshake.certificate", "tcp.srcport"]
+    options = [option for field in fields for option in ("-e", field)]
+    ports = {event["server"]["port"] for event in events(capture, "tls_certificates")}
+    decode = [option for port in sorted(ports) for option in ("-d", f"tcp.port=={port},tls")]
+    lines = run("tshark", "-r", str(capture), *decode, "-T", "fields", *options)
+    names, found = {}, {}
+    for line in lines:
+        number, stream, seconds, name, certificates, port = (line + "\t" * 5).split("\t")[:6]
+        if name:
+            names[stream] = name
+        if certificates and int(port) in ports:
+            found[int(number)] = (float(seconds), names.get(stream, ""), [bytes.fromhex(one) for one in certificates.split(",")])
+    return found
+
+
+def is_verified(sent: tuple[float, str, list[bytes]], root: pathlib.Path, folder: pathlib.Path) -> bool:
+    seconds, name, (leaf, *others) = sent
+    (folder / "leaf.pem").write_text(ssl.DER_cert_to_PEM_cert(leaf))
+    (folder / "others.pem").write_text("".join(map(ssl.DER_cert_to_PEM_cert, others)))
+    command = ["openssl", "verify", "-attime", str(int(seconds)), "-purpose", "sslserver", "-no-CApath", "-no-CAstore", "-CAfile", str(root)]
+    command += ["-untrusted", str(folder / "others.pem")] if others else []
+    command += ["-verify_hostname", name] if name else []
+    return subprocess.run([*command, str(folder / "leaf.pem")], capture_output=True).returncode == 0
+
+
 class Relay:
     """Passes connections of clients on to a server, and keeps what each client sent, by the address that the server sees."""
 
@@ -507,9 +584,10 @@ def with_table(page: str, times: dict[str, str]) -> str:
     end = page.index("\n\n", start - 1) + 1
     old = dict(re.findall(r"^\| \[`(\w+)`\].*?\| (\d+ / \d+ ms) \|", page[start:end], re.MULTILINE))
     rows = []
-    for manifest in ROOT.glob("huginn-net*/Cargo.toml"):
+    for manifest in [*ROOT.glob("huginn-net*/Cargo.toml"), ROOT / "examples" / "Cargo.toml"]:
         package = tomllib.loads(manifest.read_text())
-        for example in package.get("example", []):
+        programs = package.get("bin", []) if manifest.parent.name == "examples" else package.get("example", [])
+        for example in programs:
             path = (manifest.parent / example["path"]).resolve()
             if path.parent.name != "examples":
                 continue
@@ -527,7 +605,7 @@ def with_table(page: str, times: dict[str, str]) -> str:
 
 
 def crates_of(manifest: pathlib.Path, features: list[str]) -> int:
-    """Crates that a library is built of."""
+    """Crates that a library is built of, or a program outside the workspace."""
     command = ["cargo", "tree", "--locked", "--manifest-path", manifest, "-e", "normal", "--prefix", "none", "--features", ",".join(features)]
     tree = subprocess.check_output(command, cwd=ROOT, text=True)
     return len(set(re.findall(r"^(\S+ v\S+)", tree, re.MULTILINE)))

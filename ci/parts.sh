@@ -18,6 +18,7 @@ debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
 c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
 surface    | build   | huginn-net huginn-net-arrow huginn-net-bpf huginn-net-capture huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-ffi huginn-net-http huginn-net-live huginn-net-proxy huginn-net-ssh huginn-net-tcp huginn-net-tls ci/surface ci/surface.py
 examples   | alone   | examples huginn-net/src huginn-net-live huginn-net-proxy huginn-net-tls huginn-net-tcp captures docs/library.md ci/examples.py
+heavy      | build   | examples/Cargo.toml examples/Cargo.lock examples/datafusion_sql.rs examples/verify_chain.rs
 bytes-only | build   | huginn-net-wire huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
 parsers    | build   | huginn-net-http huginn-net-ssh huginn-net-tls
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
@@ -100,6 +101,10 @@ part_debian() { step "Debian package" check_deb; }
 part_c() { step "C interface" ci/ffi.sh "$program"; }
 part_surface() { step "public interface: as ci/surface says" ci/surface.py; }
 part_examples() { step "examples: as tshark, p0f and the program" ci/examples.py "$program" "$CARGO_TARGET_DIR/debug/examples"; }
+part_heavy() {
+    step "examples outside the workspace" cargo build --locked --all-features --manifest-path examples/Cargo.toml
+    step "examples outside the workspace: as tshark and openssl" ci/examples.py "$program" "$CARGO_TARGET_DIR/debug/examples" outside
+}
 part_bytes_only() { step "builds without the packet engine" run_tests ci/bytes-only.sh; }
 part_root() {
     step "live: tests that need root" run_tests "cargo test $(crates_with_other_features) --all-features -- --ignored"
