@@ -207,7 +207,7 @@ impl TunnelPath {
         self.len == 0
     }
 
-    /// Adds an inner layer. Returns false if the path already has [`MAX_TUNNEL_LAYERS`].
+    /// Adds an inner layer. Returns false if the path already has 8.
     #[must_use]
     pub fn push(&mut self, layer: TunnelLayer) -> bool {
         match self.layers.get_mut(usize::from(self.len)) {
@@ -224,7 +224,7 @@ impl TunnelPath {
     }
 
     /// Returns the path with these layers and this [key word](Self::key_word). `None` if there are more than
-    /// [`MAX_TUNNEL_LAYERS`] layers.
+    /// 8 layers.
     pub fn with_key_word(layers: &[TunnelLayer], key_word: u64) -> Option<Self> {
         let mut path = Self::EMPTY;
         layers.iter().all(|layer| path.push(*layer)).then_some(Self { key: key_word, ..path })

@@ -489,7 +489,7 @@ fn software(found: Option<&ClientMatch>) -> usize {
 /// Bytes of the software of a TLS client.
 fn tls_software(found: Option<&ClientMatch>) -> usize {
     let Some(ClientMatch { software: of_match, variant, nearest, .. }) = found else { return 16 };
-    let age = of_match.library_age.as_ref().map_or(0, |age| shown(age).saturating_add(20));
+    let age = of_match.library_age.as_ref().map_or(0, |age| age.series.len().saturating_add(40));
     let variant = variant.as_ref().map_or(0, |variant| shown(variant).saturating_add(14));
     // The longest name of a field has 25 bytes.
     let imitation = of_match.imitation.as_ref().map_or(0, |imitation| {
