@@ -26,6 +26,9 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(60);
 /// counted in one line for each interval.
 const MAX_ALARMS: usize = 1 << 14;
 
+/// Maximum number of lines that a state has.
+pub(super) const MAX_SAVED_ALARMS: usize = MAX_ALARMS * 2;
+
 /// Maximum length of a name of a server in a line about an alert, in bytes.
 const MAX_ALARM_NAME_BYTES: usize = 255;
 
@@ -231,7 +234,8 @@ impl<K: Copy + Eq + Hash> AlarmLines<K> {
             self.counted_at = Some(now);
         }
         for lines in self.last.iter_mut().filter(|lines| lines.len() >= MAX_ALARMS) {
-            lines.retain(|_, last| !is_over(Some(last.at), ALARM_INTERVAL, now));
+            // Alerts of a flood give way after a minute.
+            lines.retain(|_, last| !is_over(Some(last.at), COUNT_INTERVAL, now));
         }
     }
 
@@ -393,8 +397,7 @@ mod tests {
         assert_eq!(standard.said.take(), ["1"]);
         standard.flush(60);
         assert_eq!(standard.said.take(), ["10 more alerts without a line"]);
-        standard.flush(3600);
-        standard.add(3600, MAX_ALARMS + 11, NEW);
+        standard.add(60, MAX_ALARMS + 11, NEW);
         assert_eq!((standard.said.take().len(), standard.lines.last[0].len()), (1, 1));
     }
 

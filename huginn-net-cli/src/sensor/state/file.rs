@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::limits::MAX_BASELINE_BYTES;
-use crate::sensor::alarms::SavedAlarm;
+use crate::sensor::alarms::{MAX_SAVED_ALARMS, SavedAlarm};
 
 /// Maximum size of a file of `live --state`, in bytes: several times that of a full table.
 const MAX_HOST_STATE_BYTES: u64 = 1 << 30;
@@ -258,6 +258,9 @@ pub(super) fn restore(
             continue;
         }
         if line.starts_with(ALERT_PREFIX) {
+            if content.alarms.len() >= MAX_SAVED_ALARMS {
+                return Err(Unreadable::Damaged("it has too many alerts"));
+            }
             let alarm = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
             content.alarms.push(alarm);
             continue;
