@@ -5,9 +5,9 @@
 use std::io::Cursor;
 
 use huginn_net::hosts::JsonHost;
+use huginn_net::observers::Scope;
 use huginn_net::p0f::P0fLine;
 use huginn_net::record::JsonEvent;
-use huginn_net::observers::Scope;
 use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,12 +1,12 @@
 //! Fingerprints of bytes, for programs that end connections themselves.
 
 use huginn_net::consistency::ClientBytes;
+use huginn_net::core::Escaped;
 use huginn_net::explain::Fingerprint;
 use huginn_net::http::http2::Akamai;
 use huginn_net::tcp::{Handshake, TcpSignature};
 use huginn_net::tls::quic::ClientInitials;
 use huginn_net::tls::{self, Ja4Form};
-use huginn_net::core::Escaped;
 use huginn_net::{ClientDatabase, Database};
 use huginn_net_proxy::{Fingerprinter, Recording};
 use pyo3::exceptions::PyValueError;
