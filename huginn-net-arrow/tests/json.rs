@@ -239,14 +239,13 @@ fn rows_equal_json() {
     assert!(rows > 5000, "{rows} rows");
     let never: Vec<&str> =
         columns.iter().map(|column| &*column.name).filter(|name| !seen.contains(name)).collect();
-    // These need several interfaces, beacons of clients without proof, a regular contact of a service, secrets, an imitation of a browser in
+    // These need several interfaces, a regular contact of a service, secrets, an imitation of a browser in
     // its TLS, an extension without a name, a QUIC connection that is closed before its ServerHello, and protocols of the caller's own,
     // whose rows `own_protocols.rs` compares.
     assert_eq!(
         never,
         [
             "interface",
-            "finding_clients",
             "finding_service",
             "finding_program",
             "http_decrypted",

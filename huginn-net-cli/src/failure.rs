@@ -48,8 +48,8 @@ pub(crate) enum Failure {
     #[cfg(unix)]
     #[error("{path}: --state needs a regular file")]
     StateNotRegular { path: String },
-    /// Another process has locked the file of `watch --state`.
-    #[cfg(target_os = "linux")]
+    /// Another process uses the file of `--state`.
+    #[cfg(unix)]
     #[error("{path}: another huginn-net uses this state: give each its own --state")]
     StateInUse { path: String },
     /// A table of `watch --state` would replace the one of an earlier run.

@@ -103,12 +103,6 @@ pub(crate) const MAX_BROWSER_CLIENTS: usize = 1 << 16;
 /// Time after which a client without connections is forgotten, in seconds: 26 hours, so that a daily contact is not.
 pub(crate) const FINDING_IDLE_SECS: u64 = 93_600;
 
-/// Number of findings without proof about one target that are reported for each host. Beyond it, they are joined.
-pub(crate) const MAX_SINGLE_FINDINGS: u32 = 10;
-
-/// Maximum number of targets whose findings are joined, each with one finding: 4 MiB.
-pub(crate) const MAX_JOINED_TARGETS: usize = 1 << 12;
-
 /// Maximum number of packets that a finding names as its evidence.
 pub(crate) const MAX_FINDING_PACKETS: usize = 8;
 

@@ -186,10 +186,10 @@ fn landlock() -> Row {
             let found = "not active (Linux 5.13 has it): the sensor is not confined to its files; give --user, or boot with landlock";
             let row = row(State::Note, found);
             match fs::read_to_string("/sys/kernel/security/lsm") {
-                Ok(modules) => {
+                Ok(modules) if !modules.contains("landlock") => {
                     row.fix(format!("lsm=landlock,{} (a parameter of the kernel)", modules.trim()))
                 }
-                Err(_) => row,
+                _ => row,
             }
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
 /// The options of `live` in a file.
 ///
 /// # Errors
-/// The file cannot be read, or is no configuration of `live`.
+/// The file cannot be read, or is not a configuration of `live`.
 pub(crate) fn read(path: &Path) -> Result<LiveArguments, Failure> {
     let typed = ["huginn-net", LIVE, "--config"].map(OsString::from);
     let parsed = parse(typed.into_iter().chain([path.into()]).collect());

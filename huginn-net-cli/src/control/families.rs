@@ -184,7 +184,7 @@ pub(super) const FAMILIES: &[Family] = families! {
     Counter alerts_known "Alerts that were not reported, because they are known" { "/findings/known" }
     Counter finding_clients_evicted "Clients and pairs of client and server that findings forgot because too many were followed"
         { "/findings/evicted" }
-    Counter baseline_left_out "Values that were not compared with the baseline, which has as many of their type as it can"
+    Counter baseline_left_out "Values for which the baseline had no room"
         { "/findings/baseline_left_out" }
     Counter reloads "Times that files were read again and used" { what:
         configuration "/reloads/configuration/done", databases "/reloads/databases/done",

@@ -207,6 +207,12 @@ fn text(
         [] if is_table => default_columns(&selected.events),
         fields => fields.to_vec(),
     };
+    let own_fields = own_fields(args)?;
+    if let TextFormat::Other(format) = format
+        && let Some((name, _)) = own_fields.others.iter().find(|(name, _)| format.has_own_field(name))
+    {
+        return Err(Failure::Usage(format!("--add-field: events have a field '{name}' already").into()));
+    }
     // A field that is asked for by its name is written.
     let connection_ids = args.connection_ids || fields.iter().any(|field| field == "connection_id");
     Ok(OutputContent::Text(TextOptions {
@@ -214,7 +220,7 @@ fn text(
         selected,
         fields,
         connection_ids,
-        own_fields: own_fields(args)?,
+        own_fields,
         repeats_certificates: args.certificates == CertificateArgument::Whole,
         has_colour: has_colour(args.color, target),
         zone: Zone::new(args.local_time),

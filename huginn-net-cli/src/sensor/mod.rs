@@ -34,6 +34,7 @@ use crate::control::Sockets;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{LiveTarget, Messages, OutputQueue};
+use crate::paths::name_of;
 use crate::plan::{BaselineFile, LiveMessages, LivePlan};
 use crate::privileges::{self, Dropped};
 use crate::signals::PendingSignals;
@@ -43,12 +44,19 @@ use crate::views::terminal::Feed;
 
 /// Captures until a signal, the end of the analysis, or a failure.
 pub(crate) fn run(mut plan: LivePlan) -> Result<Outcome, Failure> {
+    let version = plan.state.as_ref().map(state::version);
     let hosts = plan.analyzer.shared_state_mut();
     let restored = plan.state.as_ref().map(|plan| state::restore(plan, hosts)).transpose()?.flatten();
     let opened = Opened::new(&plan)?;
     let rights = privileges::drop(&plan.policy)?;
     check_places(&plan)?;
     let _lock = plan.state.as_ref().map(|plan| StateLock::take(&plan.path)).transpose()?;
+    // Another sensor ended meanwhile, and wrote the state after it was read.
+    if version != plan.state.as_ref().map(state::version)
+        && let Some(state) = &plan.state
+    {
+        return Err(Failure::StateInUse { path: name_of(&state.path) });
+    }
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
     let report = |restored: Restored| restored.report(plan.messages.has_totals, &standard_error.messages);

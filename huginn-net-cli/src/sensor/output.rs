@@ -139,6 +139,10 @@ impl TextSink for MeasuredOutputs<'_> {
         self.outputs.push(ts, text)
     }
 
+    fn suppressed(&mut self, text: &[u8]) {
+        self.outputs.forget(text);
+    }
+
     fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
         if !self.captured.is_empty() {
             self.latency.record(&self.captured, taken_at.or(self.taken_at));

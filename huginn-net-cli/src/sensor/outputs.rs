@@ -609,6 +609,21 @@ impl OutputReader {
         })
     }
 
+    /// Forgets what `--once` remembers of an event that a limit left out after [`render`](Self::render).
+    pub(super) fn forget(&self, frames: &[u8]) {
+        self.with(|members| {
+            let mut rest = frames;
+            while let Some((frame, _, after)) = Frame::split(rest) {
+                rest = after;
+                let outputs = members.iter().map(|member| &member.output);
+                let mut of_frame = outputs.filter(|output| output.state.id == frame.id);
+                if let Some(once) = of_frame.next().and_then(|output| output.state.once.as_ref()) {
+                    once.forget(frame.key);
+                }
+            }
+        });
+    }
+
     /// Queues an event for the tables that have it. Returns whether one has it.
     pub(super) fn push_to_tables(&self, event: Event) -> bool {
         #[cfg(feature = "parquet")]

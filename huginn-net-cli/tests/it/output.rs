@@ -498,6 +498,8 @@ fn events_of_every_format_name_their_sensor() {
     assert!(log.contains("\thuginn.sensor\thuginn.site\n") && log.contains("\tstring\tstring\n"), "{log}");
     let rows = log.lines().filter(|line| line.ends_with("\tberlin-1\tberlin, \"west\""));
     assert_eq!(rows.count(), 6);
+    let refused = run(&["--format", "eve", "--add-field", "comments=x", &capture]);
+    assert_eq!(refused.status.code(), Some(2), "the object of EVE has the field");
     let refused = run(&["--sensor-name", "s", &capture]);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("--sensor-name"));
 }

@@ -34,6 +34,9 @@ pub(super) trait Output<R, A> {
     /// Receives an event with its arena. A break stops the analysis.
     fn event(&mut self, rendered: R, arena: &A) -> ControlFlow<()>;
 
+    /// See [`TextSink::suppressed`].
+    fn suppressed(&mut self, _rendered: R, _arena: &A) {}
+
     /// See [`TextSink::batch_end`].
     fn batch_end(&mut self, _taken_at: Option<Timestamp>) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -155,6 +158,10 @@ impl<K: TextSink + ?Sized> Output<(Timestamp, Range<usize>), Vec<u8>> for ToText
         self.0.event(ts, text.get(range).unwrap_or_default())
     }
 
+    fn suppressed(&mut self, (_, range): (Timestamp, Range<usize>), text: &Vec<u8>) {
+        self.0.suppressed(text.get(range).unwrap_or_default());
+    }
+
     fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
         self.0.batch_end(taken_at)
     }
@@ -184,5 +191,11 @@ impl<R, A> Output<R, A> for Guarded<'_, R, A> {
         let outcome = self.output.event(rendered, arena);
         self.in_sink = false;
         outcome
+    }
+
+    fn suppressed(&mut self, rendered: R, arena: &A) {
+        self.in_sink = true;
+        self.output.suppressed(rendered, arena);
+        self.in_sink = false;
     }
 }

@@ -77,6 +77,7 @@ impl<M> EventRouter<M> {
         M: SharedState<E>,
     {
         if ticket.is_some_and(|ticket| !self.shared_state.admits(ticket)) {
+            output.suppressed(rendered, arena);
             return ControlFlow::Continue(());
         }
         self.events = self.events.saturating_add(1);

@@ -12,6 +12,9 @@ pub trait TextSink {
     /// Receives the text of one event, and the capture time of its packet. [`ControlFlow::Break`] stops the analysis.
     fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()>;
 
+    /// Receives the text of an event that a limit leaves out, instead of [`event`](Self::event).
+    fn suppressed(&mut self, _text: &[u8]) {}
+
     /// Called after all events of the frames so far: after each block, before the source waits, and every few hundred
     /// frames. [`ControlFlow::Break`] stops the analysis.
     ///

@@ -11,8 +11,11 @@ use sha1::{Digest, Sha1};
 
 pub use self::known::{KnownAlerts, KnownAlertsError};
 use crate::addresses::is_public;
-use crate::observation::{BaselineType, FindingKind, NewFingerprintFinding};
+use crate::observation::{BaselineType, FindingKind, IndicatorType, NewFingerprintFinding};
 use crate::{Event, Observation};
+
+/// Number of identifiers of an entry such as `.example.com` for one host.
+const MAX_NAMES_BELOW_SUFFIX: u16 = 1024;
 
 huginn_net_core::named! {
     /// How much an alert matters.
@@ -61,7 +64,7 @@ huginn_net_core::table_enum! {
         NewIssuer: 13, "new_issuer", "new issuer", "docs/findings.md#new_issuer";
         /// A TLS client that a baseline lacks, of a host that it has.
         NewClientOfHost: 14, "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
-        /// A baseline has no room for another value, so that later ones are not reported.
+        /// A baseline has no room for another value of a type: later ones are not reported.
         FullBaseline: 15, "full_baseline", "full baseline", "docs/findings.md#full_baseline";
     }
     /// A number that the kind keeps in all versions, such as for the `signature_id` of EVE.
@@ -259,10 +262,14 @@ impl<'e> Alert<'e> {
     fn object(&self) -> String {
         match &self.event.kind {
             Observation::Match(found) => {
-                // Names below one that a list has are alerts of their own.
-                let is_suffix = found.value.starts_with(['.', '*']);
+                // Names below one that a list has are alerts of their own, at most 1,024 of a host: clients choose names.
+                let is_suffix = found.kind == IndicatorType::Host && found.value.starts_with(['.', '*']);
                 let name = found.server_name.as_deref().or(found.host.as_deref()).filter(|_| is_suffix);
-                let name = name.map(String::from_utf8_lossy).unwrap_or_default();
+                let name = name.map_or(0, |name| {
+                    let digest = <[u8; 20]>::from(Sha1::digest(name.to_ascii_lowercase()));
+                    let [first, second, ..] = digest;
+                    u16::from_le_bytes([first, second]) % MAX_NAMES_BELOW_SUFFIX
+                });
                 format!("{} {} {} {name}", found.list, found.kind.name(), found.value)
             }
             Observation::Tool(found) if found.resembles => format!("resembles {}", found.label),

@@ -108,8 +108,6 @@ records! {
         login[omitted]: Option<bool>,
         /// Number of contacts of a beacon; of connections to an unusual server
         contacts[omitted]: Option<u32>,
-        /// Clients without proof that contact the server of a beacon, once there are more than ten
-        clients[omitted]: Option<u32>,
         /// Median of the time between contacts, in seconds
         period[omitted]: Option<f64>,
         /// Mean deviation from it, in percent
@@ -523,7 +521,6 @@ impl<'a> FindingRecord<'a> {
         Self {
             target: Some(target),
             contacts: Some(beacon.contacts),
-            clients: beacon.clients,
             period: Some(beacon.period()),
             jitter: Some(beacon.jitter()),
             application: beacon.software.as_ref().map(Into::into),

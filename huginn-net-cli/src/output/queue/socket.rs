@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::output::collector::{Collector, CollectorSocket, Server};
 
-/// Time that a connection to a collector has to be accepted: shorter than shutdown waits for the writer.
+/// Time that a connection to a collector has to be accepted: shorter than shutdown waits for the writer. A name may take longer to be looked
+/// up: shutdown does not wait for it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A socket, which is connected or not.
@@ -55,7 +56,7 @@ impl Socket {
         Connection::open(socket)
     }
 
-    /// Writes a part of `lines`, or the first line as a datagram. Never blocks. The rest of a line is not written to another
+    /// Writes a part of `lines`, or the first line as a datagram. Blocks only to connect, and to look a name up. The rest of a line is not written to another
     /// connection than its beginning.
     pub(super) fn write(&mut self, lines: &[u8], first_line: usize, is_begun: bool) -> io::Result<usize> {
         if self.connection.as_ref().is_some_and(Connection::is_closed) {

@@ -4,6 +4,7 @@ mod file;
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -42,6 +43,12 @@ pub(super) fn restore(plan: &StatePlan, hosts: &mut Hosts) -> Result<Option<Rest
         hosts.clear();
     }
     Ok(Some(Restored { path: plan.path.clone(), outcome }))
+}
+
+/// What distinguishes a file from the one that replaces it: its number and the time of its last change, if it exists.
+pub(super) fn version(plan: &StatePlan) -> Option<(u64, i64, i64)> {
+    let found = fs::metadata(&plan.path).ok()?;
+    Some((found.ino(), found.mtime(), found.mtime_nsec()))
 }
 
 /// Checks that the state can be written. Call it after privileges are dropped.

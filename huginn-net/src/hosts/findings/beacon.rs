@@ -8,7 +8,6 @@ use std::sync::Arc;
 use huginn_net_core::{Timestamp, TransportKind};
 
 use super::by_proof::ByProof;
-use super::joined::Joined;
 use super::service::service;
 use super::{ClientKey, Report, Seen};
 use crate::hosts::RequestFacts;
@@ -62,8 +61,6 @@ enum TargetKey {
 pub(super) struct Beacons {
     candidates: ByProof<PairKey, Candidate>,
     series: ByProof<PairKey, Series>,
-    /// The clients without proof whose contacts to a target were reported.
-    joined: Joined<TargetKey>,
     steps: Steps,
 }
 
@@ -196,14 +193,8 @@ impl Beacons {
         Self {
             candidates: ByProof::new(MAX_BEACON_CANDIDATES, usize::MAX, |_| 0),
             series: ByProof::new(MAX_BEACON_SERIES, MAX_BEACON_BYTES, Series::heap_bytes),
-            joined: Joined::new(),
             steps: Steps::new(contacts),
         }
-    }
-
-    /// Reports the numbers of clients that were not reported yet.
-    pub(super) fn on_end(&mut self, report: Report<'_>) {
-        self.joined.on_end(report);
     }
 
     pub(super) fn evicted(&self) -> u64 {
@@ -339,7 +330,6 @@ impl Beacons {
                 service: service(activity.name, seen.server().port(), user_agent.as_deref()),
                 user_agent,
                 is_answered: series.pair.is_answered,
-                clients: None,
             };
             let packets = contacts.iter().take(MAX_FINDING_PACKETS).map(|contact| contact.packet).collect();
             let mut event = seen.event_of(FindingKind::Beacon(kind), packets);
@@ -356,16 +346,6 @@ impl Beacons {
             None => {}
         }
         self.series.measure(place);
-        let found = match found {
-            Some(event) if !event.kind.is_proven => {
-                self.joined.join(activity.target, event, |finding, hosts| {
-                    if let FindingKind::Beacon(beacon) = &mut finding.kind {
-                        beacon.clients = Some(hosts);
-                    }
-                })
-            }
-            found => found,
-        };
         found.into_iter().for_each(report);
     }
 

@@ -4,7 +4,6 @@ mod baseline;
 mod beacon;
 mod brute_force;
 mod by_proof;
-mod joined;
 mod once;
 mod scan;
 mod servers;
@@ -236,14 +235,13 @@ impl Findings {
 
     /// Reports what no later update can change.
     pub(crate) fn on_end(&mut self, report: &mut dyn FnMut(Event<Observation>)) {
-        let Self { clock, scans, brute_forces, beacons, counters, .. } = self;
+        let Self { clock, scans, brute_forces, counters, .. } = self;
         let mut report = |event: Event<Finding>| {
             counters.count(&event.kind);
             report(event.map(|finding| Observation::Finding(Box::new(finding))));
         };
         scans.on_end(clock.now(), &mut report);
         brute_forces.on_end(&mut report);
-        beacons.on_end(&mut report);
     }
 }
 

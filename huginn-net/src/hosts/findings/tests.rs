@@ -822,26 +822,6 @@ fn connections_without_a_name_are_a_beacon_to_their_address() {
     assert_eq!(finding.to_string(), reason);
 }
 
-/// A single sender can forge the contacts of any number of clients.
-#[test]
-fn beacons_of_many_clients_without_proof_are_one() {
-    for (clients, numbers) in [(10, &[][..]), (11, &[11]), (100, &[100]), (250, &[100, 250])] {
-        let mut traffic = Traffic::default();
-        for n in 0..10 {
-            (0..clients)
-                .for_each(|host| traffic.syn(n * 90_000 + u64::from(host), client(host), server(3, 4444)));
-        }
-        // Another target has findings of its own.
-        (0..10).for_each(|n| traffic.syn(1_000_000 + n * 90_000, client(1), server(4, 4444)));
-        let texts = traffic.texts();
-        let single = texts.iter().filter(|text| text.ends_with("software unknown"));
-        assert_eq!(single.count(), 11, "{texts:#?}");
-        let joined = texts.iter().filter_map(|text| text.split_once("; so do "));
-        let expected = numbers.iter().map(|clients| format!("{clients} clients, all without proof"));
-        assert_eq!(joined.map(|(_, text)| text.to_owned()).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-    }
-}
-
 #[test]
 fn beacon_has_the_numbers_of_its_regular_contacts() {
     let mut random = Random(3);

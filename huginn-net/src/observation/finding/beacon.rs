@@ -33,9 +33,6 @@ pub struct BeaconFinding {
     pub service: Option<BeaconService>,
     /// Whether the server accepted a connection.
     pub is_answered: bool,
-    /// Number of clients without proof that contact the server in this way, once there are more than ten: a single sender may have forged
-    /// them. The finding stands for those that were not reported alone.
-    pub clients: Option<u32>,
 }
 
 /// The server of a beacon.
@@ -76,7 +73,7 @@ impl Display for BeaconTarget {
 
 impl Display for BeaconFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { target, contacts, software, library, user_agent, service, clients, .. } = self;
+        let Self { target, contacts, software, library, user_agent, service, .. } = self;
         let verb = if self.is_known() { "polls" } else { "contacts" };
         let (period, jitter) = (self.period(), self.jitter());
         let decimals = if period < 100.0 { 1 } else { 0 };
@@ -92,11 +89,10 @@ impl Display for BeaconFinding {
             (None, None, None) => f.write_str("software unknown")?,
         }
         match service {
-            Some(BeaconService::UserAgent(service)) => write!(f, " ({service})")?,
-            Some(service) => write!(f, ", {service}")?,
-            None => {}
+            Some(BeaconService::UserAgent(service)) => write!(f, " ({service})"),
+            Some(service) => write!(f, ", {service}"),
+            None => Ok(()),
         }
-        clients.iter().try_for_each(|clients| write!(f, "; so do {clients} clients, all without proof"))
     }
 }
 

@@ -39,7 +39,10 @@ impl Display for NewFingerprintFinding {
             _ => write!(f, "{} {value}", kind.title())?,
         }
         if *is_left_out {
-            return write!(f, " was not compared with {baseline}, which has no room for more of its type");
+            return write!(
+                f,
+                " is not in {baseline}, and there is no room: later new ones of its type are not reported"
+            );
         }
         write!(f, " is not in {baseline}: {known} known")?;
         since.iter().try_for_each(|since| write!(f, " since {since}"))

@@ -68,6 +68,11 @@ impl EventFormat {
         }
     }
 
+    /// Whether events have a field where [`OwnFields`] would have one with this name.
+    pub fn has_own_field(self, name: &str) -> bool {
+        FormatPlan::get(self).has_own_field(name)
+    }
+
     /// Whether dots in names separate objects. Zeek has dots in the names of columns.
     const fn has_objects(self) -> bool {
         !matches!(self, Self::Zeek)
@@ -108,7 +113,8 @@ pub struct OwnFields {
 }
 
 impl OwnFields {
-    /// The name of the sensor, and pairs of a name and a text. No name may be one of a field of events.
+    /// The name of the sensor, and pairs of a name and a text. No name may be one of a field of events
+    /// ([`EventFormat::has_own_field`]).
     pub fn new<'f>(
         format: EventFormat,
         sensor: Option<&str>,

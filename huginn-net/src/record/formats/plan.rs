@@ -87,6 +87,16 @@ impl FormatPlan {
         self.kinds.get(number)
     }
 
+    /// Whether events have a field where a field of the user with this name would be.
+    pub(super) fn has_own_field(&self, name: &str) -> bool {
+        let name = self.own_field.name.replace("NAME", name);
+        let is_same = |object: usize, other: &str| object == self.own_field.object && other == name;
+        self.kinds.iter().any(|kind| {
+            kind.fields.iter().flatten().any(|target| is_same(target.object, &target.name))
+                || kind.extras.iter().any(|target| is_same(target.object, &target.name))
+        })
+    }
+
     fn new(format: EventFormat) -> Self {
         let root = ObjectPlan { name: "", parent: 0, is_list: false };
         let nowhere = || Target { object: 0, name: String::new(), form: () };

@@ -253,13 +253,17 @@ impl Learner {
         false
     }
 
-    /// The finding for the first value of a type that was left out.
+    /// The finding for the first value of a type that was left out because there is no room. A value from a connection without an answer may
+    /// be left out earlier.
     fn full_baseline<K>(
         &mut self,
         event: &Event<K>,
         kind: BaselineType,
         value: String,
     ) -> Option<Event<Observation>> {
+        if self.learned.len_of(kind) < kind.limit() {
+            return None;
+        }
         let is_full = self.is_full.get_mut(kind as usize)?;
         if std::mem::replace(is_full, true) { None } else { self.finding(event, kind, value, true) }
     }
