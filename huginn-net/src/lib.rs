@@ -42,7 +42,7 @@
 //! | `capture` | yes | [`CaptureReader`]: capture files, with their formats and compressions |
 //! | `decrypt` | yes | `Configure::secrets`: HTTP inside TLS and QUIC, with logged secrets |
 //! | `bpf` | no | filter expressions of pcap-filter(7), run by the libpcap of the system, which is loaded at run time |
-//! | `self-signed` | no | [`tls::Certificate::is_self_signed`], for certificates that [`Configure::certificate_bytes`] keeps |
+//! | `self-signed` | no | `tls::Certificate::is_self_signed`, for certificates that [`Configure::certificate_bytes`] keeps |
 //! | `stream` | no | [`Run`] as a `Stream` of events, for tokio and any other executor |
 //!
 //! Items that these pages leave out are for the crates of the family: they may change at any time.
