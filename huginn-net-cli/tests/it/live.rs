@@ -733,7 +733,14 @@ fn hosts_of(state: &Path) -> Vec<String> {
     assert!(
         lines[0].starts_with("{\"huginn_net_state\":") && lines[lines.len() - 1].starts_with("{\"end\":")
     );
-    let mut lines = lines[1..lines.len() - 1].to_vec();
+    let without_time = |line: &String| match line.split_once(",\"at\":") {
+        // When an alert had its line is a time of the clock.
+        Some((alert, rest)) if line.starts_with("{\"alert\":") => {
+            alert.to_owned() + rest.trim_start_matches(|digit: char| digit.is_ascii_digit())
+        }
+        _ => line.clone(),
+    };
+    let mut lines: Vec<String> = lines[1..lines.len() - 1].iter().map(without_time).collect();
     lines.sort_unstable();
     lines
 }
