@@ -497,7 +497,7 @@ class Relay:
 
 @contextlib.contextmanager
 def tls_server(program: pathlib.Path):
-    """An example that serves TLS, a relay to it, and a certificate that nobody trusts."""
+    """An example that serves TLS, a relay to it, and a certificate that no client trusts."""
     with tempfile.TemporaryDirectory() as folder:
         cert, key = f"{folder}/cert.pem", f"{folder}/key.pem"
         command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj",

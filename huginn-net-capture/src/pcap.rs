@@ -278,7 +278,7 @@ impl Dialect {
 }
 
 /// Chooses the length of record headers: the first one, unless a number in the first records is impossible with it, and another length fits.
-/// Wireshark tells these files in the same way. [`UNDECIDED`] if there are several lengths, and no second record yet.
+/// Wireshark does the same. [`UNDECIDED`] if there are several lengths, and no second record yet.
 fn record_header_len(header_lens: &[usize], records: &[u8], order: ByteOrder, lengths: Lengths) -> usize {
     let usual = header_lens.first().copied().unwrap_or(RECORD_HEADER_LEN);
     let headers = |len| first_headers(records, order, lengths, len);

@@ -177,6 +177,7 @@ fn kernel() -> Row {
     }
 }
 
+/// Whether the program can confine itself.
 fn landlock() -> Row {
     let row = |state, found: &str| Row::new("Landlock", state, found);
     match confinement_supported() {

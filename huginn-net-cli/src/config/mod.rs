@@ -47,7 +47,15 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
 /// The file cannot be read, or is not a configuration of `live`.
 pub(crate) fn read(path: &Path) -> Result<LiveArguments, Failure> {
     let typed = ["huginn-net", LIVE, "--config"].map(OsString::from);
-    let parsed = parse(typed.into_iter().chain([path.into()]).collect());
+    parse_live_only(typed.into_iter().chain([path.into()]).collect())
+}
+
+/// Parses a command line of `live` and its file.
+///
+/// # Errors
+/// One of the two is invalid, or the command is another one.
+pub(crate) fn parse_live_only(typed: Vec<OsString>) -> Result<LiveArguments, Failure> {
+    let parsed = parse(typed);
     match parsed.unwrap_or_else(|error| Err(failure(&error)))?.command {
         Typed::Live(args) => Ok(*args),
         _ => Err(Failure::Usage("not a configuration of 'live'".into())),

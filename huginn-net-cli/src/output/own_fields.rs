@@ -1,8 +1,6 @@
-//! What the user adds to each event.
+//! Fields that the user adds to each event.
 
-use std::fmt::Write;
-
-use huginn_net::record::formats::zeek::ZeekForm;
+use huginn_net::record::formats::zeek::{ZeekForm, tsv_text};
 use huginn_net::record::formats::{self, EventFormat};
 use serde_json::Value;
 
@@ -46,7 +44,7 @@ impl OwnFields {
 pub(crate) struct ZeekFields {
     form: ZeekForm,
     names: Vec<String>,
-    /// What follows the values of a row: fields of JSON, or columns.
+    /// Fields of JSON, or columns, that follow the values of a row.
     after_row: String,
 }
 
@@ -55,7 +53,7 @@ impl ZeekFields {
         let names = own.iter().map(|(name, _)| format!("huginn.{name}")).collect();
         let after_row = match form {
             ZeekForm::Json => own.prefixed_json("huginn."),
-            ZeekForm::Tsv => own.iter().fold(String::new(), |row, (_, text)| row + "\t" + &in_tsv(text)),
+            ZeekForm::Tsv => own.iter().fold(String::new(), |row, (_, text)| row + "\t" + &tsv_text(text)),
         };
         Self { form, names, after_row }
     }
@@ -85,24 +83,6 @@ impl ZeekFields {
         }
         row.push(b'\n');
         Some(row)
-    }
-}
-
-/// A text as a value of Zeek's TSV.
-fn in_tsv(text: &str) -> String {
-    match text {
-        "" => "(empty)".to_owned(),
-        "-" => "\\x2d".to_owned(),
-        "(empty)" => "\\x28empty)".to_owned(),
-        _ => text.chars().fold(String::new(), |mut value, character| {
-            if character.is_ascii_control() || character == '\\' {
-                // Writing to a text does not fail.
-                let _ = write!(value, "\\x{:02x}", u32::from(character));
-            } else {
-                value.push(character);
-            }
-            value
-        }),
     }
 }
 

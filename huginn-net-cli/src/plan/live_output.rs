@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::event_run::{WhereEvents, check_event_output, has_fields};
 use super::output::{OutputContent, OutputPlan, target};
 use super::refusals;
-use crate::args::{CertificateArgument, ConfigPlace, Format, LiveArguments, OptionValues, OutputArguments};
+use crate::args::{CertificateArgument, ConfigPlace, Format, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
 use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, names_socket};
@@ -77,55 +77,99 @@ impl LiveOutputPlan {
     }
 }
 
+/// An option of an output that a default of the file may set.
+struct OutputDefault {
+    name: &'static str,
+    /// Whether the output can have it.
+    fits: fn(&LiveArguments) -> bool,
+    /// Sets it as if it was not given.
+    leave_out: fn(&mut LiveArguments),
+}
+
+const DEFAULTS: &[OutputDefault] = &[
+    OutputDefault {
+        name: "fields",
+        fits: |args| matches!(format(args), Format::Json | Format::Csv | Format::Tsv),
+        leave_out: |args| args.run.output.fields.clear(),
+    },
+    OutputDefault {
+        name: "sensor-name",
+        fits: |args| has_fields(format(args)),
+        leave_out: |args| args.run.output.sensor_name = None,
+    },
+    OutputDefault {
+        name: "add-field",
+        fits: |args| has_fields(format(args)),
+        leave_out: |args| args.run.output.add_field.clear(),
+    },
+    OutputDefault {
+        name: "connection-ids",
+        fits: |args| is_whole_json(args) || is_table(args),
+        leave_out: |args| args.run.output.connection_ids = false,
+    },
+    OutputDefault {
+        name: "certificates",
+        fits: |args| is_whole_json(args) && !is_socket(args),
+        leave_out: |args| args.run.output.certificates = CertificateArgument::Whole,
+    },
+    OutputDefault {
+        name: "local-time",
+        fits: |args| format(args) == Format::Human,
+        leave_out: |args| args.run.output.local_time = false,
+    },
+    OutputDefault { name: "rotate-size", fits: is_file, leave_out: |args| args.rotation.rotate_size = None },
+    OutputDefault {
+        name: "rotate-interval",
+        fits: is_file,
+        leave_out: |args| args.rotation.rotate_interval = None,
+    },
+    OutputDefault { name: "rotate-keep", fits: is_file, leave_out: |args| args.rotation.rotate_keep = None },
+    #[cfg(feature = "parquet")]
+    OutputDefault {
+        name: "hour-folders",
+        fits: |args| is_file(args) && is_table(args),
+        leave_out: |args| args.rotation.hour_folders = false,
+    },
+];
+
 /// Leaves out the defaults of the file, from keys before its tables, that an output cannot have and another one can.
 pub(super) fn drop_defaults(outputs: &mut [LiveArguments]) {
-    let misplaced: Vec<_> = outputs.iter().map(misplaced_defaults).collect();
-    let is_useless = |name: &&str| misplaced.iter().all(|names| names.contains(name));
-    for (output, names) in outputs.iter_mut().zip(&misplaced) {
-        names.iter().filter(|name| !is_useless(name)).for_each(|name| drop_default(output, name));
+    for OutputDefault { name, fits, leave_out } in DEFAULTS {
+        let is_misplaced = |args: &LiveArguments| !fits(args) && is_default(args, name);
+        let misplaced: Vec<bool> = outputs.iter().map(is_misplaced).collect();
+        // One that no output can have is an error.
+        if !misplaced.contains(&false) {
+            continue;
+        }
+        outputs
+            .iter_mut()
+            .zip(misplaced)
+            .filter(|(_, is_misplaced)| *is_misplaced)
+            .for_each(|(args, _)| leave_out(args));
     }
 }
 
-/// The defaults of the file that an output cannot have.
-fn misplaced_defaults(args: &LiveArguments) -> Vec<&'static str> {
-    let Some(ConfigPlace { table: Some(table), lines, typed, .. }) = &args.place else { return Vec::new() };
-    let OutputArguments { format, output, fields, .. } = &args.run.output;
-    let is_json = *format == Format::Json && fields.is_empty();
-    let is_socket = output.as_deref().is_some_and(names_socket);
-    let is_file = target(output.as_deref()) != Target::Stdout && !is_socket;
-    let fits = [
-        ("fields", matches!(format, Format::Json | Format::Csv | Format::Tsv)),
-        ("sensor-name", has_fields(*format)),
-        ("add-field", has_fields(*format)),
-        ("connection-ids", is_json || is_table(args)),
-        ("certificates", is_json && !is_socket),
-        ("local-time", *format == Format::Human),
-        ("rotate-size", is_file),
-        ("rotate-interval", is_file),
-        ("rotate-keep", is_file),
-        ("hour-folders", is_file && is_table(args)),
-    ];
-    let is_default = |name: &str| lines.get(name).is_some_and(|line| line < table) && !typed.contains(name);
-    fits.into_iter().filter(|(name, fits)| !fits && is_default(name)).map(|(name, _)| name).collect()
+/// Whether an option of an output is that of a key before the tables of the file.
+fn is_default(args: &LiveArguments, name: &str) -> bool {
+    let Some(ConfigPlace { table: Some(table), lines, typed, .. }) = &args.place else { return false };
+    lines.get(name).is_some_and(|line| line < table) && !typed.contains(name)
 }
 
-fn drop_default(args: &mut LiveArguments, name: &str) {
-    let LiveArguments { run, rotation, .. } = args;
-    let output = &mut run.output;
-    match name {
-        "fields" => output.fields.clear(),
-        "sensor-name" => output.sensor_name = None,
-        "add-field" => output.add_field.clear(),
-        "connection-ids" => output.connection_ids = false,
-        "certificates" => output.certificates = CertificateArgument::Whole,
-        "local-time" => output.local_time = false,
-        "rotate-size" => rotation.rotate_size = None,
-        "rotate-interval" => rotation.rotate_interval = None,
-        "rotate-keep" => rotation.rotate_keep = None,
-        #[cfg(feature = "parquet")]
-        "hour-folders" => rotation.hour_folders = false,
-        _ => {}
-    }
+fn format(args: &LiveArguments) -> Format {
+    args.run.output.format
+}
+
+/// Whether the output is JSON with all fields.
+fn is_whole_json(args: &LiveArguments) -> bool {
+    format(args) == Format::Json && args.run.output.fields.is_empty()
+}
+
+fn is_socket(args: &LiveArguments) -> bool {
+    args.run.output.output.as_deref().is_some_and(names_socket)
+}
+
+fn is_file(args: &LiveArguments) -> bool {
+    target(args.run.output.output.as_deref()) != Target::Stdout && !is_socket(args)
 }
 
 /// The options of an output.

@@ -20,7 +20,7 @@ use super::output::OutputContent;
 use crate::args::{DatabaseArguments, P0fArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
-use crate::output::{OwnFields, Selected, Target, TextFormat, TextOptions, Zone};
+use crate::output::{Target, TextFormat, TextOptions};
 use crate::stderr;
 
 /// The plan of `p0f`.
@@ -119,17 +119,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
     let mut capture = LiveOptions::default();
     capture.promiscuous = args.promiscuous;
     let format = if args.log.is_some() { TextFormat::P0fLog } else { TextFormat::P0fBlocks };
-    let content = OutputContent::Text(TextOptions {
-        format,
-        selected: Selected::default(),
-        fields: Vec::new(),
-        own_fields: OwnFields::default(),
-        connection_ids: false,
-        repeats_certificates: true,
-        has_colour: false,
-        zone: Zone::new(false),
-        syslog: None,
-    });
+    let content = OutputContent::Text(TextOptions::new(format));
     let output = LiveOutputPlan::of_target(args.log.map_or(Target::Stdout, Target::File), content)?;
     LivePlan::from_parts(
         analysis,

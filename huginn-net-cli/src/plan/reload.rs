@@ -14,7 +14,7 @@ use super::databases::read_databases;
 use super::live::{is_p0f, needed_outputs, prepare};
 use super::live_output::{LiveOutputPlan, Surroundings, is_table, output_values};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
-use crate::args::{Category, Command, DatabaseArguments, LiveArguments, OptionValues};
+use crate::args::{Category, DatabaseArguments, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
 
@@ -203,11 +203,7 @@ impl ReloadPlan {
     }
 
     fn read_configuration(&self) -> Result<Configuration, Failure> {
-        let parsed = config::parse(env::args_os().collect());
-        let arguments = parsed.unwrap_or_else(|error| Err(config::failure(&error)))?;
-        let Command::Live(mut args) = arguments.command else {
-            return Err(Failure::Usage("not a configuration of 'live'".into()));
-        };
+        let mut args = config::parse_live_only(env::args_os().collect())?;
         let options = Options::new(&args);
         let changed = self.options.changed(&options);
         let files = NamedFiles::new(&args);
@@ -303,7 +299,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::args::Arguments;
+    use crate::args::{Arguments, Command};
 
     /// Parses a configuration, as at the start.
     fn parsed(text: &str) -> LiveArguments {

@@ -26,7 +26,7 @@ use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use huginn_net_live::{LiveError, LiveSource, LiveStats};
+use huginn_net_live::{LiveError, LiveSource};
 
 use self::started::Sensor;
 use self::state::Restored;
@@ -44,7 +44,7 @@ use crate::views::terminal::Feed;
 
 /// Captures until a signal, the end of the analysis, or a failure.
 pub(crate) fn run(mut plan: LivePlan) -> Result<Outcome, Failure> {
-    let version = plan.state.as_ref().map(state::version);
+    let version = plan.state.as_ref().and_then(state::version);
     let hosts = plan.analyzer.shared_state_mut();
     let restored = plan.state.as_ref().map(|plan| state::restore(plan, hosts)).transpose()?.flatten();
     let opened = Opened::new(&plan)?;
@@ -52,8 +52,8 @@ pub(crate) fn run(mut plan: LivePlan) -> Result<Outcome, Failure> {
     check_places(&plan)?;
     let _lock = plan.state.as_ref().map(|plan| StateLock::take(&plan.path)).transpose()?;
     // Another sensor ended meanwhile, and wrote the state after it was read.
-    if version != plan.state.as_ref().map(state::version)
-        && let Some(state) = &plan.state
+    if let Some(state) = &plan.state
+        && state::version(state) != version
     {
         return Err(Failure::StateInUse { path: name_of(&state.path) });
     }
@@ -173,10 +173,9 @@ fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
     move |source| Failure::Start { doing, source }
 }
 
-/// Returns the interfaces that events name, by their index: none unless there are several.
-fn named_interfaces(stats: &LiveStats) -> Vec<String> {
-    let names: Vec<String> = stats.interfaces().into_iter().map(|interface| interface.name).collect();
-    if names.len() > 1 { names } else { Vec::new() }
+/// The names of interfaces that our own formats have: all if there are several, else none.
+fn several(interfaces: &[String]) -> Vec<String> {
+    if interfaces.len() > 1 { interfaces.to_vec() } else { Vec::new() }
 }
 
 /// Whether the view or an output is on a terminal, whose end ends the program.

@@ -15,6 +15,7 @@ use huginn_net_live::Stopper;
 
 use super::latency::is_late;
 use super::once::Once;
+use super::several;
 use crate::args::OptionValues;
 use crate::control::counters::{NamedOutputCounters, RepeatCounters};
 use crate::failure::Failure;
@@ -346,7 +347,7 @@ impl Queues {
                     }
                 };
                 state.queue.shorten_certificates(!options.repeats_certificates);
-                let interfaces = setting.named_interfaces(Some(options.format));
+                let interfaces = setting.named_interfaces(options.format);
                 let form = Form::text(options, interfaces, is_hidden, on_terminal);
                 Ok(Output { state, form })
             }
@@ -361,7 +362,7 @@ impl Queues {
                 };
                 let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
                 check_directory_writable(&path).map_err(folder)?;
-                let interfaces = setting.named_interfaces(None);
+                let interfaces = several(&setting.interfaces);
                 let files = TableFiles {
                     names: StampedFiles::new(path, ".parquet"),
                     rotation: plan.rotation,
@@ -409,11 +410,12 @@ impl OpenOutput {
 }
 
 impl Setting {
-    /// Names of the interfaces, by their index, for an output whose events name theirs; else none. In our own formats they do if there
-    /// are several.
-    fn named_interfaces(&self, format: Option<TextFormat>) -> Vec<String> {
-        let is_named = self.interfaces.len() > 1 || matches!(format, Some(TextFormat::Other(_)));
-        if is_named { self.interfaces.clone() } else { Vec::new() }
+    /// Names of the interfaces, by their index, for an output whose events name theirs; else none.
+    fn named_interfaces(&self, format: TextFormat) -> Vec<String> {
+        match format {
+            TextFormat::Other(_) => self.interfaces.clone(),
+            _ => several(&self.interfaces),
+        }
     }
 
     fn open_text(&self, plan: &LiveOutputPlan) -> Result<OutputQueue, OutputError> {
@@ -557,6 +559,11 @@ pub(super) fn has_latency(frames: &[u8]) -> bool {
     Frame::split(frames).is_some_and(|(frame, ..)| !frame.is_late)
 }
 
+/// The output of a frame; `None` if it was removed meanwhile.
+fn output_of(members: &[Member], frame: Frame) -> Option<&Output> {
+    members.iter().map(|member| &*member.output).find(|output| output.state.id == frame.id)
+}
+
 /// The outputs, for each event.
 pub(super) enum OutputReader {
     /// They never change.
@@ -593,10 +600,7 @@ impl OutputReader {
                     line = text;
                 }
                 rest = after;
-                // An output may have been removed meanwhile.
-                let output =
-                    members.iter().map(|member| &member.output).find(|output| output.state.id == frame.id);
-                if let Some(output) = output
+                if let Some(output) = output_of(members, frame)
                     && !output.push(ts, line)
                 {
                     is_lost = true;
@@ -615,9 +619,7 @@ impl OutputReader {
             let mut rest = frames;
             while let Some((frame, _, after)) = Frame::split(rest) {
                 rest = after;
-                let outputs = members.iter().map(|member| &member.output);
-                let mut of_frame = outputs.filter(|output| output.state.id == frame.id);
-                if let Some(once) = of_frame.next().and_then(|output| output.state.once.as_ref()) {
+                if let Some(once) = output_of(members, frame).and_then(|output| output.state.once.as_ref()) {
                     once.forget(frame.key);
                 }
             }
@@ -672,7 +674,6 @@ mod tests {
     use huginn_net::record::formats::EventFormat;
 
     use super::*;
-    use crate::output::{OwnFields, Selected, Zone};
 
     #[test]
     fn terminal_shows_json_without_control_characters() {
@@ -683,17 +684,7 @@ mod tests {
             (TextFormat::Other(EventFormat::Eve), true, escaped),
             (TextFormat::Json, false, json),
         ] {
-            let options = TextOptions {
-                format,
-                selected: Selected::default(),
-                fields: Vec::new(),
-                own_fields: OwnFields::default(),
-                connection_ids: false,
-                repeats_certificates: true,
-                has_colour: false,
-                zone: Zone::new(false),
-                syslog: None,
-            };
+            let options = TextOptions::new(format);
             let form = Form::text(options, Vec::new(), false, on_terminal);
             assert_eq!(form.shown(json.as_bytes()), shown.as_bytes());
         }

@@ -20,7 +20,7 @@ use super::service_manager::ServiceManager;
 use super::state::{StateKeeper, StateRequests};
 use super::status::LiveStatus;
 use super::view::LiveView;
-use super::{Opened, StandardError, is_on_terminal, named_interfaces, starting};
+use super::{Opened, StandardError, is_on_terminal, several, starting};
 use crate::blind_spots::ExampleFiles;
 use crate::control::{ControlServer, Readings, Sockets};
 use crate::failure::Failure;
@@ -65,9 +65,10 @@ impl Sensor {
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
         let can_change = plan.reload.as_ref().is_some_and(ReloadPlan::has_configuration);
         let stopper = source.stopper();
-        let interfaces = source.stats().interfaces().into_iter().map(|interface| interface.name);
+        let names = source.stats().interfaces().into_iter().map(|interface| interface.name);
+        let names: Vec<String> = names.collect();
         let setting = Setting {
-            interfaces: interfaces.collect(),
+            interfaces: names.clone(),
             has_view: plan.view.is_some(),
             messages: messages.clone(),
             stopper: stopper.clone(),
@@ -75,8 +76,7 @@ impl Sensor {
         let outputs = Outputs::open(plan.outputs, can_change, setting)?;
         let measures = Measures::new(plan.watch, messages)?;
         measures.alarms.restore(alarms);
-        let names = source.stats().interfaces().into_iter().map(|interface| interface.name).collect();
-        let named = named_interfaces(&source.stats());
+        let named = several(&names);
         let extract = plan.extract.map(|plan| Extract::start(plan, count, names, named, messages.clone()));
         let extract = extract.transpose()?;
         let extract_status = extract.as_ref().map(Extract::status);

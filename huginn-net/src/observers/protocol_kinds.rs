@@ -142,8 +142,11 @@ impl SpotSet {
     /// The connection began before the capture, or after it was idle too long.
     pub(super) const MIDSTREAM: Self = Self(1 << PROTOCOL_KINDS);
 
-    /// Adds a kind by its index in [`of_protocols`].
-    pub(super) fn add(&mut self, kind: usize) {
+    /// Adds a kind by its index in [`of_protocols`] and its name, unless it counts what is open, too: most of it is complete later.
+    pub(super) fn add(&mut self, kind: usize, name: &str) {
+        if matches!(name, "quic_given_up" | "tls_not_searched") {
+            return;
+        }
         debug_assert!(kind < PROTOCOL_KINDS, "{kind}");
         self.0 |= 1_u32.checked_shl(u32::try_from(kind).unwrap_or(u32::MAX)).unwrap_or(0);
     }
@@ -154,7 +157,7 @@ impl SpotSet {
 
     /// Whether a message of the connection may be missing: the rest is normal.
     pub(super) fn hides_messages(self) -> bool {
-        self.names().any(|name| !matches!(name, "midstream" | "tls_not_searched" | "ech"))
+        self.names().any(|name| !matches!(name, "midstream" | "ech"))
     }
 
     /// The names of the kinds, in the order of the blind spots of an analysis.

@@ -68,6 +68,21 @@ pub(crate) struct TextOptions {
 
 #[cfg(unix)]
 impl TextOptions {
+    /// All events with all that the format has.
+    pub(crate) fn new(format: TextFormat) -> Self {
+        Self {
+            format,
+            selected: Selected::default(),
+            fields: Vec::new(),
+            own_fields: OwnFields::default(),
+            connection_ids: false,
+            repeats_certificates: true,
+            has_colour: false,
+            zone: Zone::new(false),
+            syslog: None,
+        }
+    }
+
     /// Whether an event that both write has the same text in both.
     pub(crate) fn has_text_of(&self, other: &Self) -> bool {
         let Self {

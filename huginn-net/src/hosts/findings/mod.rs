@@ -94,7 +94,7 @@ pub struct FindingCounters {
     pub new_issuers: u64,
     /// TLS clients that the baseline lacks, of hosts that it has.
     pub new_clients_of_hosts: u64,
-    /// Types of which the baseline had no room for more values.
+    /// Types of which the baseline was full.
     pub full_baselines: u64,
     /// Values that the baseline had no room for, or that gave theirs to others.
     pub baseline_left_out: u64,

@@ -253,8 +253,8 @@ impl Learner {
         false
     }
 
-    /// The finding for the first value of a type that was left out because there is no room. A value from a connection without an answer may
-    /// be left out earlier.
+    /// The finding for the first value of a type that was left out because the table is full. A value from a connection without an answer
+    /// may be left out earlier.
     fn full_baseline<K>(
         &mut self,
         event: &Event<K>,

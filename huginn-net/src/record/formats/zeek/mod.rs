@@ -113,6 +113,13 @@ pub fn footer(close: Timestamp) -> String {
     format!("#close\t{}\n", calendar(close))
 }
 
+/// A text as a value of the form [`ZeekForm::Tsv`].
+pub fn tsv_text(text: &str) -> String {
+    let mut value = Vec::new();
+    tsv::append_text(text, None, &mut value);
+    String::from_utf8_lossy(&value).into_owned()
+}
+
 /// `2026-11-27-12-15-00`.
 fn calendar(time: Timestamp) -> String {
     let text = time.text();

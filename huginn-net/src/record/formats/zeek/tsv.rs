@@ -61,7 +61,7 @@ fn append_list(json: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a text. Bytes that are syntax become `\xHH`, as Zeek writes them.
-fn append_text(text: &str, set_separator: Option<u8>, out: &mut Vec<u8>) {
+pub(super) fn append_text(text: &str, set_separator: Option<u8>, out: &mut Vec<u8>) {
     match text {
         "" => out.extend_from_slice(b"(empty)"),
         "-" => out.extend_from_slice(b"\\x2d"),
