@@ -113,8 +113,8 @@ impl StreamBackend {
 impl CaptureBackend for StreamBackend {
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         self.start().map_err(ReceiveError::Failed)?;
-        // Bytes first: a message that comes after them has one of its own.
-        while (&self.wake_fd).read(&mut [0; 64]).is_ok_and(|len| len > 0) {}
+        // One byte for one message: what waits behind it wakes the source again. A byte follows its message.
+        let _ = (&self.wake_fd).read(&mut [0]);
         match self.messages.as_ref().map_or(Err(TryRecvError::Disconnected), Receiver::try_recv) {
             Ok(Message::Frames(frames)) => *batch = frames,
             Ok(Message::Connected) => self.state = InterfaceState::Up,

@@ -14,6 +14,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::SystemTime;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
 use super::directory::Next;
 use super::*;
 use crate::{LiveSource, Notice};
@@ -99,13 +101,39 @@ fn server_is_read_again_after_interruption() {
     let (mut sender, _) = listener.accept().unwrap();
     assert_eq!(opened.notice(), format!("{name}: is back"));
     sender.write_all(&capture(&[3])).unwrap();
-    // Not a length of a packet.
-    sender.write_all(&[0xff; 16]).unwrap();
     opened.expect(&[3]);
+    // Not a length of a packet, however long its header is.
+    sender.write_all(&[0xff; 28]).unwrap();
     let damage = opened.notice();
     assert!(damage.starts_with(&format!("{name}: packet 2")), "{damage}");
     let state = &opened.source.stats().interfaces()[0];
     assert_eq!((state.received, state.state), (3, InterfaceState::Gone));
+}
+
+/// Each wakes the source, also where several arrive before it reads.
+#[test]
+fn each_message_of_a_busy_stream_wakes_the_source() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let name = format!("tcp:{}", listener.local_addr().unwrap());
+    let (mut backend, _) = StreamBackend::connect(&name, &name[4..], &LiveOptions::default()).unwrap();
+    let (mut sender, _) = listener.accept().unwrap();
+    backend.start().unwrap();
+    sender.write_all(&capture(&[])).unwrap();
+    for second in [1, 2, 3] {
+        sender.write_all(&packet(second)).unwrap();
+        thread::sleep(Duration::from_millis(100));
+    }
+    let mut seconds = Vec::new();
+    while seconds.len() < 3 {
+        let mut wakers = [PollFd::new(backend.wake_fd().unwrap(), PollFlags::POLLIN)];
+        assert!(poll(&mut wakers, PollTimeout::from(20_000_u16)).unwrap() > 0, "{seconds:?} woke it");
+        let mut batch = FrameBatch::new(ClockReading::now());
+        assert!(backend.receive(&mut batch).is_ok());
+        while let Some(frame) = batch.lend(&backend) {
+            seconds.push(frame.data[0]);
+        }
+    }
+    assert_eq!(seconds, [1, 2, 3]);
 }
 
 #[test]
