@@ -122,7 +122,6 @@ test_package() {
     dpkg --remove huginn-net
     [ ! -e /usr/bin/huginn-net ] || fail "removal leaves the program"
     [ -e /etc/huginn-net/huginn-net.toml ] || fail "removal deletes the configuration"
-    mkdir -p /var/log/huginn-net /var/lib/huginn-net
     trap - EXIT
     dpkg --purge huginn-net
     for name in /etc/huginn-net/huginn-net.toml /var/log/huginn-net /var/lib/huginn-net /usr/lib/systemd/system/huginn-net.service; do
@@ -137,6 +136,9 @@ options_of_service() {
     local as_service=(setpriv --reuid huginn-net --regid huginn-net --clear-groups --inh-caps +net_raw --ambient-caps +net_raw)
     folder=$(mktemp -d)
     chown huginn-net: "$folder"
+    # Right after the installation, with the folders of the package.
+    sed 's|eth0|lo|' /etc/huginn-net/huginn-net.toml >"$folder/test.toml"
+    "${as_service[@]}" /usr/bin/huginn-net live --check --config "$folder/test.toml" || fail "the installed configuration is refused"
     sed "s|eth0|lo|; s|/var/log/huginn-net|$folder|; s|/var/lib/huginn-net|$folder|; s|/run/huginn-net|$folder|" /etc/huginn-net/huginn-net.toml >"$folder/test.toml"
     "${as_service[@]}" /usr/bin/huginn-net live --check --config "$folder/test.toml" || fail "the configuration is refused"
     timeout -s INT 3 "${as_service[@]}" /usr/bin/huginn-net live --config "$folder/test.toml" || status=$?

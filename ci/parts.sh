@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 
 # What they need besides the packages of .ci/run.
-readonly PART_PACKAGES="chromium curl dpkg-dev ethtool iproute2 lintian make nghttp2-client nginx nginx-dev openjdk-17-jre-headless
-    openssl pkg-config procps prometheus python3-venv socat syslog-ng-core systemd tcpreplay tmux util-linux"
+readonly PART_PACKAGES="buildah chromium curl dpkg-dev ethtool iproute2 lintian make minisign nghttp2-client nginx nginx-dev
+    openjdk-17-jre-headless openssl pkg-config procps prometheus python3-venv qemu-user-static socat syslog-ng-core systemd tcpreplay tmux
+    util-linux"
 
 # Name | lane | paths whose change makes .ci/run check it. The lanes `program` and `build` run side by side. `alone` comes after them:
 # rates and times count there, and what .ci/run builds for its tests is complete.
@@ -19,6 +20,7 @@ c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls hugi
 surface    | build   | huginn-net huginn-net-arrow huginn-net-bpf huginn-net-capture huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-ffi huginn-net-http huginn-net-live huginn-net-proxy huginn-net-ssh huginn-net-tcp huginn-net-tls ci/surface ci/surface.py
 examples   | alone   | examples huginn-net/src huginn-net-live huginn-net-proxy huginn-net-tls huginn-net-tcp captures docs/library.md ci/examples.py
 heavy      | build   | examples/Cargo.toml examples/Cargo.lock examples/datafusion_sql.rs examples/verify_chain.rs
+static     | build   | dist/build-static.sh dist/build-image.sh dist/provenance.py dist/sbom.py ci/static.sh
 bytes-only | build   | huginn-net-wire huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
 parsers    | build   | huginn-net-http huginn-net-ssh huginn-net-tls
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
@@ -29,6 +31,9 @@ terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
 hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
 proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/http3_proxy.rs ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
 "
+# They compile for many minutes, DataFusion and two programs: .ci/run leaves them to ci/all.
+readonly LONG_PARTS="heavy
+static"
 # A change of these paths makes .ci/run check every part.
 readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.toml Cargo.lock captures/tools ci/lib.sh ci/parts.sh ci/all"
 
@@ -105,6 +110,7 @@ part_heavy() {
     step "examples outside the workspace" cargo build --locked --all-features --manifest-path examples/Cargo.toml
     step "examples outside the workspace: as tshark and openssl" ci/examples.py "$program" "$CARGO_TARGET_DIR/debug/examples" outside
 }
+part_static() { step "static programs and images" ci/static.sh "$out/static"; }
 part_bytes_only() { step "builds without the packet engine" run_tests ci/bytes-only.sh; }
 part_root() {
     step "live: tests that need root" run_tests "cargo test $(crates_with_other_features) --all-features -- --ignored"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the program for any Linux, linked statically with musl: build-static.sh FOLDER [ARCHITECTURE...]
 #
-# Writes huginn-net-VERSION-ARCHITECTURE-linux.tar.gz for x86_64 and aarch64, or the architectures that are named, and
-# SHA256SUMS. An archive has the program with the feature parquet, man pages, completions, licences, the files of a service and a
+# Writes huginn-net-VERSION-ARCHITECTURE-linux.tar.gz for x86_64 and aarch64, or the architectures that are named, their provenance
+# (dist/provenance.py) and SHA256SUMS. With MINISIGN_KEY, a secret key of minisign, that file is signed: SHA256SUMS.minisig. An archive has the program with the feature parquet, man pages, completions, licences, the files of a service and a
 # CycloneDX list of the dependencies. Two builds of a commit are equal: time and names of the machine do not enter.
 # Each program is run once, with the first capture of README.md; that of another architecture with Debian's qemu-user-static.
 # Needs Rust, the targets (rustup target add x86_64-unknown-linux-musl), python3 with venv for zig, and access to crates.io and PyPI.
@@ -49,5 +49,7 @@ for architecture in "${architectures[@]}"; do
     tar c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$work" "$name" |
         gzip -9n >"$folder/$name.tar.gz"
 done
+dist/provenance.py "$folder/huginn-net-$version"-*-linux.tar.gz >"$folder/huginn-net-$version.provenance.json"
 cd "$folder"
-sha256sum huginn-net-*.tar.gz | tee SHA256SUMS
+sha256sum "huginn-net-$version"[-.]* | tee SHA256SUMS
+[ -z "${MINISIGN_KEY:-}" ] || minisign -S -s "$MINISIGN_KEY" -t "huginn-net $version" -m SHA256SUMS
