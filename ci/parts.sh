@@ -21,6 +21,7 @@ surface    | build   | huginn-net huginn-net-arrow huginn-net-bpf huginn-net-cap
 examples   | alone   | examples huginn-net/src huginn-net-live huginn-net-proxy huginn-net-tls huginn-net-tcp captures docs/library.md ci/examples.py
 heavy      | build   | examples/Cargo.toml examples/Cargo.lock examples/datafusion_sql.rs examples/verify_chain.rs
 static     | build   | dist/build-static.sh dist/build-image.sh dist/provenance.py dist/sbom.py ci/static.sh
+systems    | build   | huginn-net-live/src huginn-net-cli/src
 bytes-only | build   | huginn-net-wire huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
 parsers    | build   | huginn-net-http huginn-net-ssh huginn-net-tls
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
@@ -31,9 +32,10 @@ terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
 hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
 proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/http3_proxy.rs ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
 "
-# They compile for many minutes, DataFusion and two programs: .ci/run leaves them to ci/all.
+# They compile for many minutes: .ci/run leaves them to ci/all.
 readonly LONG_PARTS="heavy
-static"
+static
+systems"
 # A change of these paths makes .ci/run check every part.
 readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.toml Cargo.lock captures/tools ci/lib.sh ci/parts.sh ci/all"
 
@@ -111,6 +113,7 @@ part_heavy() {
     step "examples outside the workspace: as tshark and openssl" ci/examples.py "$program" "$CARGO_TARGET_DIR/debug/examples" outside
 }
 part_static() { step "static programs and images" ci/static.sh "$out/static"; }
+part_systems() { step "Windows and macOS: the program compiles" check_systems; }
 part_bytes_only() { step "builds without the packet engine" run_tests ci/bytes-only.sh; }
 part_root() {
     step "live: tests that need root" run_tests "cargo test $(crates_with_other_features) --all-features -- --ignored"
@@ -130,6 +133,15 @@ check_deb() {
     cargo deb --version || cargo install --locked --debug --target-dir "$out/tools" cargo-deb
     # The program that is built already, without the feature parquet: the tests ran it with the feature.
     ci/deb.sh test --no-build "$out/debian"
+}
+
+# Neither runs here: what reads capture files is the same code as on Linux.
+check_systems() {
+    local target
+    for target in x86_64-pc-windows-gnu {x86_64,aarch64}-apple-darwin; do
+        timeout 300 rustup target add $target
+        cargo check --locked --target $target -p huginn-net-cli
+    done
 }
 
 # The sensor under load: every connection has its events exactly once.

@@ -115,7 +115,6 @@ pub(crate) enum Failure {
     #[error("{path}: {source}")]
     Create { path: String, source: io::Error },
     /// Two output options name the same file.
-    #[cfg(unix)]
     #[error("{path}: {first} and {second} name the same file")]
     SameFile { path: crate::paths::PathName, first: &'static str, second: &'static str },
     /// Interfaces could not be opened.

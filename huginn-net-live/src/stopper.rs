@@ -1,6 +1,8 @@
 //! Stops and wakes a live capture from other threads.
 
-use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::io::Read;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -87,6 +89,7 @@ impl StopReceiver {
         let Some(waker) = self.stopper.0.wakers.get(self.source) else { return };
         if waker.woken.load(Ordering::Acquire) {
             // The byte has been written or is about to be.
+            #[cfg(unix)]
             let _ = (&self.wake_fd).read(&mut [0]);
             // A swap with acquire ordering, so that this thread sees what preceded a `wake` that wrote nothing.
             waker.woken.swap(false, Ordering::AcqRel);

@@ -11,7 +11,8 @@ use huginn_net::ClientDatabase;
 use huginn_net::alert::KnownAlerts;
 use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
-use huginn_net::core::{Builder, DecodeConfig, Filter, FlowLimits, HashSeed, Replaceable};
+use huginn_net::core::Replaceable;
+use huginn_net::core::{Builder, DecodeConfig, Filter, FlowLimits, HashSeed};
 use huginn_net::decrypt::Secrets;
 use huginn_net::hosts::FindingSettings;
 use huginn_net::observers::{EventLimits, Scope};
