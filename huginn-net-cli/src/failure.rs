@@ -37,6 +37,11 @@ pub(crate) enum Failure {
     /// A baseline has an invalid line.
     #[error("{path}: {source}")]
     Baseline { path: String, source: huginn_net::hosts::BaselineError },
+    /// A file of `--anonymize` has no key.
+    #[error(
+        "{path}: a key has 64 hexadecimal digits, and two halves that differ: 'openssl rand -hex 32' makes one"
+    )]
+    AddressKey { path: String },
     /// A file of known alerts has an invalid line.
     #[error("{path}: {source}")]
     KnownAlerts { path: String, source: huginn_net::alert::KnownAlertsError },

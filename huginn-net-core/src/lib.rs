@@ -85,7 +85,8 @@ mod stream;
 mod tally;
 
 pub use decode::{
-    DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, ProtocolCount, ProtocolNumber, Registry,
+    AddressMap, DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, ProtocolCount, ProtocolNumber,
+    Registry,
 };
 #[doc(hidden)]
 pub use decode::{decode_ip, ip_packet_len};

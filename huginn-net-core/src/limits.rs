@@ -6,6 +6,9 @@ use std::time::Duration;
 /// a worker in a block fits in a core's L2 cache, and takes longer than to wake the worker.
 pub(crate) const BLOCK_BYTES_PER_WORKER: usize = 256 << 10;
 
+/// Number of addresses of each version of IP whose [mapped](crate::AddressMap) ones a decoder remembers: the hosts of a network, in 44 KiB.
+pub(crate) const MAPPED_ADDRESSES: usize = 1024;
+
 /// Maximum default bytes of captured frames per block: eight blocks of 16 workers take 32 MiB.
 pub(crate) const MAX_BLOCK_BYTES: usize = 4 << 20;
 

@@ -156,6 +156,18 @@ impl Field {
 const UNKNOWN: u8 = u8::MAX;
 
 impl FieldList {
+    /// Gives fields other values: what `map` makes of name and value, if anything. The text of a value that is replaced stays in the head.
+    fn replace_values(&mut self, text: &mut Vec<u8>, map: &mut dyn FnMut(Header<'_>) -> Option<Vec<u8>>) {
+        for bytes in self.bytes.as_chunks_mut::<FIELD_LEN>().0 {
+            let field = Field::from_bytes(bytes);
+            if let Some(value) = map(field.header(text)) {
+                let start = text.len();
+                text.extend_from_slice(&value);
+                *bytes = Field { value: (start..text.len()).into(), ..field }.to_bytes();
+            }
+        }
+    }
+
     /// Adds the field with this name and value range, unless the list is full.
     pub(crate) fn push(&mut self, head: &[u8], name: Range<usize>, value: Range<usize>) {
         let name = Span::from(name);
@@ -195,6 +207,11 @@ impl<'a> Draft<'a> {
         }
         let field = Field { name: self.append(name), value: self.append(value), known };
         self.fields.add(field);
+    }
+
+    /// Gives fields other values; see [`FieldList::replace_values`].
+    pub(crate) fn replace_values(&mut self, map: &mut dyn FnMut(Header<'_>) -> Option<Vec<u8>>) {
+        self.fields.replace_values(self.text.to_mut(), map);
     }
 
     /// Marks the head as cut: it exceeded a limit, so that fields are missing.

@@ -135,6 +135,21 @@ impl Request {
         self
     }
 
+    /// Gives header fields and the target other texts: what `map` makes of a text, if anything. It gets the name of a field, `None` for
+    /// target and authority. The bytes that are replaced stay part of [`Headers::text`].
+    pub fn replace_texts(&mut self, map: &mut dyn FnMut(Option<&[u8]>, &[u8]) -> Option<Vec<u8>>) {
+        let mut head = self.headers.to_draft();
+        head.replace_values(&mut |field| map(Some(field.name), field.value()));
+        for span in
+            [Some(&mut self.target), self.path.as_mut(), self.authority.as_mut()].into_iter().flatten()
+        {
+            if let Some(text) = map(None, span.slice(&head.text)) {
+                *span = head.append(&text);
+            }
+        }
+        self.headers = head.finish();
+    }
+
     /// HTTP version.
     pub fn version(&self) -> HttpVersion {
         self.version
@@ -304,6 +319,16 @@ impl Response {
             SeenByP0f::These(headers) => Some((p0f_version, headers)),
         };
         Self { headers, reason, status, version, p0f }
+    }
+
+    /// Gives header fields other values; see [`Request::replace_texts`].
+    pub fn replace_texts(&mut self, map: &mut dyn FnMut(Option<&[u8]>, &[u8]) -> Option<Vec<u8>>) {
+        let of_p0f = self.p0f.as_mut().map(|(_, headers)| headers);
+        for headers in [Some(&mut self.headers), of_p0f].into_iter().flatten() {
+            let mut head = headers.to_draft();
+            head.replace_values(&mut |field| map(Some(field.name), field.value()));
+            *headers = head.finish();
+        }
     }
 
     /// HTTP version.

@@ -41,6 +41,7 @@
 //! |---|---|---|
 //! | `capture` | yes | [`CaptureReader`]: capture files, with their formats and compressions |
 //! | `decrypt` | yes | `Configure::secrets`: HTTP inside TLS and QUIC, with logged secrets |
+//! | `anonymize` | no | `anonymize::Anonymizer`: pseudonyms that keep prefixes take the place of addresses |
 //! | `bpf` | no | filter expressions of pcap-filter(7), run by the libpcap of the system, which is loaded at run time |
 //! | `self-signed` | no | `tls::Certificate::is_self_signed`, for certificates that [`Configure::certificate_bytes`] keeps |
 //! | `stream` | no | [`Run`] as a `Stream` of events, for tokio and any other executor |
@@ -49,6 +50,8 @@
 
 mod addresses;
 pub mod alert;
+#[cfg(feature = "anonymize")]
+pub mod anonymize;
 pub mod blind_spots;
 #[cfg(test)]
 #[path = "../../captures/tools/captures.rs"]

@@ -75,6 +75,9 @@ pub(crate) struct ParserSettings {
     pub(crate) findings: Option<FindingSettings>,
     /// Whether the ends of handshakes, and certificates, are reported.
     pub(crate) handshakes: bool,
+    /// What takes the place of addresses in HTTP heads.
+    #[cfg(feature = "anonymize")]
+    pub(crate) anonymizer: Option<Arc<crate::anonymize::Anonymizer>>,
 }
 
 /// Converts the events of one connection's parsers to findings and host updates.
@@ -97,6 +100,8 @@ impl ParserEvents<'_> {
         emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
         let scope = self.settings.scope;
+        #[cfg(feature = "anonymize")]
+        let event = self.anonymized(event);
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
                 if scope == Scope::P0f {
@@ -187,6 +192,19 @@ impl ParserEvents<'_> {
         if self.settings.profiles || has_findings || scope == Scope::P0f {
             emit(side, Route::Update(Update::Http(Box::new(update)).into()));
         }
+    }
+
+    #[cfg(feature = "anonymize")]
+    fn anonymized(&self, mut event: HttpEvent) -> HttpEvent {
+        if let Some(map) = self.settings.anonymizer.as_deref() {
+            let mut in_head = |name: Option<&[u8]>, text: &[u8]| crate::anonymize::in_head(name, text, map);
+            match &mut event {
+                HttpEvent::Request(found) => found.request.replace_texts(&mut in_head),
+                HttpEvent::Response(found) => found.response.replace_texts(&mut in_head),
+                _ => {}
+            }
+        }
+        event
     }
 
     /// Compares a request with the browser that it claims, if anything about it is unusual.

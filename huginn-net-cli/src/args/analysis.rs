@@ -91,6 +91,11 @@ pub(crate) struct FlowArguments {
     #[arg(long)]
     pub(crate) checksums: bool,
 
+    /// Replace addresses by pseudonyms that keep prefixes, with the key of this file: 64 hexadecimal digits, as 'openssl rand -hex 32'
+    /// prints (docs/anonymization.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) anonymize: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) packets: PacketArguments,
 

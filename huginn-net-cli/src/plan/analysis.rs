@@ -1,7 +1,8 @@
 //! How packets are analysed.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 #[cfg(unix)]
 use huginn_net::ClientDatabase;
 use huginn_net::alert::KnownAlerts;
+use huginn_net::anonymize::Anonymizer;
 use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
 use huginn_net::core::Replaceable;
@@ -37,6 +39,9 @@ use crate::stderr;
 /// Maximum number of workers without `-w`: with more, finding records and merging events are the bound.
 const MAX_AUTO_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(15);
 
+/// Maximum size of a file of `--anonymize`, in bytes.
+const MAX_KEY_BYTES: u64 = 1 << 10;
+
 /// Maximum size of a file of `--known`, in bytes.
 const MAX_KNOWN_BYTES: u64 = 16 << 20;
 
@@ -63,11 +68,11 @@ pub(crate) struct AnalysisPlan {
 impl AnalysisPlan {
     /// An analysis with all options.
     pub(crate) fn new(args: &AnalysisArguments) -> Result<Self, Failure> {
-        Ok(Self::with_databases(&args.databases)?.parse(&args.protocols)?.with_flows(&args.flows))
+        Self::with_databases(&args.databases)?.parse(&args.protocols)?.with_flows(&args.flows)
     }
 
     /// Selects packets, and sets how they become flows.
-    pub(super) fn with_flows(self, args: &FlowArguments) -> Self {
+    pub(super) fn with_flows(self, args: &FlowArguments) -> Result<Self, Failure> {
         let (decode, filter) = (decode_config(args), packet_filter(&args.packets));
         let seed = args.seed.map(|seed| match seed {
             SeedArgument::Number(number) => HashSeed::Fixed(number),
@@ -75,7 +80,15 @@ impl AnalysisPlan {
         });
         let limits = event_limits(args.limits);
         let plan = self.configure(|builder| builder.filter(filter).decode(decode).event_limits(limits));
-        Self { workers: args.workers, seed, expression: args.filter.clone(), ..plan }
+        let plan = match &args.anonymize {
+            Some(path) => plan.anonymize(Arc::new(read_anonymizer(path)?)),
+            None => plan,
+        };
+        Ok(Self { workers: args.workers, seed, expression: args.filter.clone(), ..plan })
+    }
+
+    fn anonymize(self, anonymizer: Arc<Anonymizer>) -> Self {
+        self.configure(|builder| builder.anonymizer(Some(Arc::clone(&anonymizer))).address_map(anonymizer))
     }
 
     /// Selects protocols. Their HTTP is the only content that key logs decrypt.
@@ -290,6 +303,23 @@ fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Bui
         Some(expression) => builder.bpf(huginn_net::core::Bpf::new(expression)?),
         None => builder,
     })
+}
+
+/// Reads the key of `--anonymize`: 64 hexadecimal digits.
+fn read_anonymizer(path: &Path) -> Result<Anonymizer, Failure> {
+    let text = read_file(path, MAX_KEY_BYTES)?;
+    let digits = text.trim_ascii();
+    let is_key = digits.len() == 64 && digits.iter().all(u8::is_ascii_hexdigit);
+    let number = |start: usize| {
+        let digits =
+            digits.get(start..start.saturating_add(32)).and_then(|digits| str::from_utf8(digits).ok());
+        u128::from_str_radix(digits?, 16).ok()
+    };
+    let halves = number(0).zip(number(32)).filter(|_| is_key);
+    let key = halves
+        .and_then(|(first, second)| [first.to_be_bytes(), second.to_be_bytes()].concat().try_into().ok());
+    let anonymizer = key.and_then(Anonymizer::new);
+    anonymizer.ok_or_else(|| Failure::AddressKey { path: name_of(path) })
 }
 
 /// Reads the files of known alerts.

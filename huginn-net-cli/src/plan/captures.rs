@@ -210,7 +210,7 @@ impl InventoryPlan {
         let plan = AnalysisPlan::with_databases(&DatabaseArguments::default())?
             .configure(|builder| builder.tcp(false).http(false).handshakes(true));
         Ok(Self {
-            analyzer: plan.with_flows(&args.flows).build_for(&inputs)?,
+            analyzer: plan.with_flows(&args.flows)?.build_for(&inputs)?,
             inputs,
             format: args.format,
             top: args.top.unwrap_or(SHOWN_INVENTORY_HOSTS),

@@ -11,7 +11,7 @@ use huginn_net::core::{DecodeConfig, Frame};
 
 use super::events::{Scope, Written};
 use super::output::creating;
-use super::{AnalysisPlan, Inputs, output, select};
+use super::{AnalysisPlan, Inputs, output, refusals, select};
 use crate::args::{EventArguments, ExtractArguments};
 use crate::failure::Failure;
 use crate::output::{Document, PCAPNG_APPLICATION, Selected, Target};
@@ -57,6 +57,7 @@ impl ExtractPlan {
         }
         select::switch_on(&args.select, &args.events, &mut args.event_additions)?;
         let written = Written { kinds: &args.events, by: "--events leaves out" };
+        refusals::ANONYMOUS_PACKETS.check(args.analysis.flows.anonymize.is_some())?;
         let scope = Scope::new(&args.analysis.protocols.protocols, &args.event_additions, written);
         scope.check(&args.events)?;
         select::check_kinds(&args.select, &scope)?;

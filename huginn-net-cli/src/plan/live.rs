@@ -98,6 +98,7 @@ impl LiveExtractPlan {
     fn new(args: &LiveArguments) -> Result<Option<Self>, Failure> {
         let LiveArguments { extract, run: EventRunArguments { analysis, events, output, .. }, .. } = args;
         let Some(path) = &extract.extract else { return Ok(None) };
+        refusals::ANONYMOUS_PACKETS.check(analysis.flows.anonymize.is_some())?;
         let selected =
             has_condition(output).then(|| select::selected(&output.select, output::written(output, events)));
         Ok(Some(Self {

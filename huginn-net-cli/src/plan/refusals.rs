@@ -85,6 +85,8 @@ refusals! {
         => "only a file can be rotated: name one with -o, or leave --rotate-size and --rotate-interval out";
     HOUR_FOLDERS_FORMAT: "live -i IFACE -o events.json --format json --hour-folders"
         => "--hour-folders is for --format parquet";
+    ANONYMOUS_PACKETS: "extract --anonymize FILE -o OUT.pcapng FILE"
+        => "packets that are written keep their addresses: leave --anonymize out";
     PINNED_WORKERS: "live -i IFACE --pin 0-1 -w 3" => "--pin names {} for {} workers: leave -w out";
     PINNED_QUEUES: "live -i IFACE --pin 0-1 -c 5"
         => "--pin with several workers needs a queue for each: leave -c, --backend libpcap, streams and UDP ports without queues out";

@@ -8,6 +8,7 @@
     reason = "a test may panic"
 )]
 
+mod anonymize;
 mod baseline;
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;

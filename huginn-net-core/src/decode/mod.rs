@@ -1,5 +1,6 @@
 //! The decoder: from a frame to TCP and UDP segments.
 
+mod address_map;
 mod atm;
 mod checksum;
 mod counters;
@@ -24,8 +25,11 @@ mod transport;
 mod udp_tunnel;
 mod wifi;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use address_map::AddressMap;
+pub(crate) use address_map::MappedAddresses;
 pub use counters::{DecodeCounters, ProtocolCount};
 pub use error::{DecodeError, Layer};
 pub use numbers::{ProtocolNumber, Registry};
@@ -103,6 +107,8 @@ pub struct Decoder {
     examples: Examples,
     verify_checksums: bool,
     interface_in_flow_key: bool,
+    /// What takes the place of the addresses of segments once they have passed the filter.
+    pub(crate) addresses: Option<Box<MappedAddresses>>,
     /// Number of the current record: frames and other records since the decoder was created.
     record: u64,
     /// Number of the last record of earlier captures.
@@ -129,11 +135,17 @@ impl Decoder {
             examples: Examples::with_capacity(DECODER_EXAMPLES),
             verify_checksums: config.verify_checksums,
             interface_in_flow_key: config.interface_in_flow_key,
+            addresses: None,
             record: 0,
             records_before: 0,
             ignores_order: false,
             needs_order: false,
         }
+    }
+
+    /// Finds the [flow](Self::flow_of) of segments with other addresses than their packets have.
+    pub(crate) fn with_address_map(self, map: Arc<dyn AddressMap>) -> Self {
+        Self { addresses: Some(Box::new(MappedAddresses::new(map))), ..self }
     }
 
     /// Decodes one frame and passes its segments to `each`: none, one, or several from an 802.11 aggregate.
@@ -173,10 +185,10 @@ impl Decoder {
         self.count_payload(&fast.packet, &fast.datagram, fast.ts);
     }
 
-    /// Whether frames may take the [fast path](FastPath), whose flow key has no interface.
+    /// Whether frames may take the [fast path](FastPath), whose flow key has no interface and the addresses of the packet.
     #[inline(always)]
     pub(crate) fn has_fast_path(&self) -> bool {
-        !self.interface_in_flow_key
+        !self.interface_in_flow_key && self.addresses.is_none()
     }
 
     /// Starts another capture: its first frame has the number 1.
@@ -241,7 +253,12 @@ impl Decoder {
     pub(crate) fn flow_of(&mut self, frame: &Frame<'_>) -> FrameFlow {
         self.needs_order = false;
         let mut flow = FrameFlow::NoSegment;
-        self.decode_slow(frame, &mut |segment| flow = FrameFlow::One(FlowKey::from_segment(segment).0));
+        let mut addresses = self.addresses.take();
+        self.decode_slow(frame, &mut |segment| {
+            let segment = MappedAddresses::apply(addresses.as_deref_mut(), segment);
+            flow = FrameFlow::One(FlowKey::from_segment(&segment).0);
+        });
+        self.addresses = addresses;
         if self.needs_order { FrameFlow::NeedsOrder } else { flow }
     }
 
@@ -472,11 +489,12 @@ impl Decoder {
             self.needs_order = true;
             return Ok(());
         }
+        let addresses = packet.header.addresses;
         let record = FragmentRecord {
             ts: context.ts,
             number: self.number(),
             record: self.record,
-            addresses: packet.header.addresses,
+            addresses: self.addresses.as_mut().map_or(addresses, |mapped| mapped.map(addresses)),
         };
         let tunnel = self.path.key_word();
         let datagram = self.fragments.add(record, tunnel, packet, (&mut self.counters, &mut self.examples));

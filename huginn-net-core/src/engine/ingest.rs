@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Counters;
-use crate::decode::FastPath;
+use crate::decode::{FastPath, MappedAddresses};
 use crate::flow::LazySegment;
 use crate::packet_clock::{ClockSteps, PacketClock};
 use crate::{Decoder, Example, Examples, Filter, Frame, Replaceable, ReplaceableReader, Tally, Timestamp};
@@ -232,6 +232,9 @@ impl Decoding {
         now: Timestamp,
         handler: &mut impl SegmentHandler,
     ) -> ControlFlow<()> {
+        if self.decoder.addresses.is_some() {
+            return self.on_frame_with_other_addresses(frame, now, handler);
+        }
         let mut outcome = ControlFlow::Continue(());
         let Self { decoder, filter, segments_filtered, has_fast_path, .. } = self;
         if filter.is_empty() {
@@ -255,6 +258,29 @@ impl Decoding {
                 }
             });
         }
+        outcome
+    }
+
+    /// Handles a frame whose segments get other addresses after the filter.
+    #[cold]
+    fn on_frame_with_other_addresses(
+        &mut self,
+        frame: &Frame<'_>,
+        now: Timestamp,
+        handler: &mut impl SegmentHandler,
+    ) -> ControlFlow<()> {
+        let mut outcome = ControlFlow::Continue(());
+        let Self { decoder, filter, segments_filtered, .. } = self;
+        let mut addresses = decoder.addresses.take();
+        decoder.decode_slow(frame, &mut |segment| {
+            if !filter.passes(segment) {
+                *segments_filtered = segments_filtered.saturating_add(1);
+            } else if outcome.is_continue() {
+                let segment = MappedAddresses::apply(addresses.as_deref_mut(), segment);
+                outcome = handler.on_segment(&segment, now);
+            }
+        });
+        decoder.addresses = addresses;
         outcome
     }
 

@@ -36,6 +36,8 @@ impl Observers {
                 profiles: false,
                 findings: None,
                 handshakes: false,
+                #[cfg(feature = "anonymize")]
+                anonymizer: None,
             },
             replaceable_databases: None,
             hosts: HostLimits::default(),
@@ -153,6 +155,14 @@ pub trait Configure: Sized {
     #[must_use]
     fn secrets(self, secrets: Option<huginn_net_decrypt::Secrets>) -> Self {
         self.set(|own| own.decryption = Decryption::new(secrets))
+    }
+
+    /// Replaces the addresses in HTTP heads by their pseudonyms, but for versions of software; those of packets with
+    /// [`Builder::address_map`], to which the same anonymizer belongs. Other texts, such as names in certificates, stay.
+    #[cfg(feature = "anonymize")]
+    #[must_use]
+    fn anonymizer(self, anonymizer: Option<Arc<crate::anonymize::Anonymizer>>) -> Self {
+        self.set(|own| own.settings.anonymizer = anonymizer)
     }
 
     /// Sets the scope of the reports.

@@ -1,13 +1,14 @@
 //! The settings of an analyzer.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use super::processors;
 use super::{Analyzer, CancelToken, Dropped, EventRouter, Ingest, Overflow, SnapshotHandle};
 use crate::engine::hash_seed::{HashSeed, Seeds};
 use crate::flow::{FlowPartitions, FlowTable};
 use crate::packet_clock::PacketClock;
-use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Protocol, Replaceable};
+use crate::{AddressMap, DecodeConfig, Decoder, Filter, FlowLimits, Protocol, Replaceable};
 
 /// Configures an [`Analyzer`]; see [`Analyzer::builder`].
 #[derive(Debug)]
@@ -15,6 +16,7 @@ use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Protocol, Replaceable};
 pub struct Builder<P> {
     protocol: P,
     decode: DecodeConfig,
+    addresses: Option<Arc<dyn AddressMap>>,
     flows: FlowLimits,
     filter: Filter,
     replaceable_filter: Option<Replaceable<Filter>>,
@@ -33,6 +35,7 @@ impl<P: Protocol> Builder<P> {
         Self {
             protocol,
             decode: DecodeConfig::default(),
+            addresses: None,
             flows: FlowLimits::default(),
             filter: Filter::default(),
             replaceable_filter: None,
@@ -52,6 +55,7 @@ impl<P: Protocol> Builder<P> {
         Builder {
             protocol: change(self.protocol),
             decode: self.decode,
+            addresses: self.addresses,
             flows: self.flows,
             filter: self.filter,
             replaceable_filter: self.replaceable_filter,
@@ -69,6 +73,13 @@ impl<P: Protocol> Builder<P> {
     /// Sets the configuration of the decoder.
     pub fn decode(mut self, config: DecodeConfig) -> Self {
         self.decode = config;
+        self
+    }
+
+    /// Analyses other addresses than those of the packets: flows, hosts and events have these. The [filter](Self::filter) is that of the
+    /// packets. What packets contain stays, and so does a frame that the program itself reads. Frames then take no fast path.
+    pub fn address_map(mut self, map: Arc<dyn AddressMap>) -> Self {
+        self.addresses = Some(map);
         self
     }
 
@@ -159,9 +170,13 @@ impl<P: Protocol> Builder<P> {
         let clock = PacketClock::new(self.flows.idle_timeout);
         let seeds = Seeds::new(self.hash_seed);
         let partitions = FlowPartitions::new(&self.flows, seeds.live);
+        let decoder = match self.addresses {
+            Some(map) => Decoder::new(self.decode).with_address_map(map),
+            None => Decoder::new(self.decode),
+        };
         #[allow(unused_mut, reason = "unless the feature is on")]
-        let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock)
-            .with_replaceable_filter(self.replaceable_filter);
+        let mut ingest =
+            Ingest::new(decoder, self.filter, clock).with_replaceable_filter(self.replaceable_filter);
         #[cfg(feature = "bpf")]
         {
             ingest.bpf = self.bpf;
