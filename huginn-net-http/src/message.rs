@@ -137,7 +137,7 @@ impl Request {
 
     /// Gives header fields and the target other texts: what `map` makes of a text, if anything. It gets the name of a field, `None` for
     /// target and authority. The bytes that are replaced stay part of [`Headers::text`].
-    pub fn replace_texts(&mut self, map: &mut dyn FnMut(Option<&[u8]>, &[u8]) -> Option<Vec<u8>>) {
+    pub fn replace_texts(&mut self, map: impl Fn(Option<&[u8]>, &[u8]) -> Option<Vec<u8>>) {
         let mut head = self.headers.to_draft();
         head.replace_values(&mut |field| map(Some(field.name), field.value()));
         for span in
@@ -322,7 +322,7 @@ impl Response {
     }
 
     /// Gives header fields other values; see [`Request::replace_texts`].
-    pub fn replace_texts(&mut self, map: &mut dyn FnMut(Option<&[u8]>, &[u8]) -> Option<Vec<u8>>) {
+    pub fn replace_texts(&mut self, map: impl Fn(Option<&[u8]>, &[u8]) -> Option<Vec<u8>>) {
         let of_p0f = self.p0f.as_mut().map(|(_, headers)| headers);
         for headers in [Some(&mut self.headers), of_p0f].into_iter().flatten() {
             let mut head = headers.to_draft();

@@ -197,10 +197,10 @@ impl ParserEvents<'_> {
     #[cfg(feature = "anonymize")]
     fn anonymized(&self, mut event: HttpEvent) -> HttpEvent {
         if let Some(map) = self.settings.anonymizer.as_deref() {
-            let mut in_head = |name: Option<&[u8]>, text: &[u8]| crate::anonymize::in_head(name, text, map);
+            let in_head = |name: Option<&[u8]>, text: &[u8]| crate::anonymize::in_head(name, text, map);
             match &mut event {
-                HttpEvent::Request(found) => found.request.replace_texts(&mut in_head),
-                HttpEvent::Response(found) => found.response.replace_texts(&mut in_head),
+                HttpEvent::Request(found) => found.request.replace_texts(in_head),
+                HttpEvent::Response(found) => found.response.replace_texts(in_head),
                 _ => {}
             }
         }

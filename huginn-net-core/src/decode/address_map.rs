@@ -68,8 +68,8 @@ impl<A: Copy + Eq + Hash> Latest<A> {
     fn get_or_insert_with(&mut self, address: A, map: impl FnOnce(A) -> A) -> A {
         let Self(slots) = self;
         slots.resize(MAPPED_ADDRESSES, None);
-        let hash = FixedState::default().hash_one(address);
-        let slot = usize::try_from(hash % MAPPED_ADDRESSES as u64).ok().and_then(|slot| slots.get_mut(slot));
+        let slot = FixedState::default().hash_one(address).checked_rem(MAPPED_ADDRESSES as u64);
+        let slot = slot.and_then(|slot| slots.get_mut(usize::try_from(slot).ok()?));
         match slot {
             Some(Some((known, mapped))) if *known == address => *mapped,
             slot => {
