@@ -33,7 +33,7 @@ main() {
     warm_up
     # tcpdump exits when its interface goes down; on the interface "any" it continues.
     recorded "$tmp/all.pcap" any 'not net 127.0.0.0/8'
-    sample >"$samples" &
+    python3 "$here/sample.py" "${pids[sensor]}" >"$samples" &
     traffic
     eventually "a quiet network" quiet
     stop sensor
@@ -129,21 +129,6 @@ flap() {
 
 # said_times TEXT N: succeeds if exactly N lines of standard error contain the text.
 said_times() { [ "$(grep -cF -- "$1" "$tmp/sensor.err")" = "$2" ]; }
-
-# sample: prints seconds, private memory and mapped files (the program) in KiB, open files, threads, and CPU time in hundredths
-# of a second.
-sample() {
-    local pid=${pids[sensor]} begin=$SECONDS
-    echo seconds,own_kib,mapped_kib,files,threads,cpu_cs
-    while ! gone "$pid"; do
-        awk -v seconds=$((SECONDS - begin)) -v files="$(ls "/proc/$pid/fd" | wc -l)" \
-            'FILENAME ~ /status$/ && /^(RssAnon|RssFile|Threads):/ { field[$1] = $2 }
-             FILENAME ~ /stat$/ { sub(/.*\) /, ""); cpu = $12 + $13 }
-             END { print seconds "," field["RssAnon:"] "," field["RssFile:"] "," files "," field["Threads:"] "," cpu }' \
-            "/proc/$pid/status" "/proc/$pid/stat"
-        sleep 3
-    done 2>/dev/null
-}
 
 judge() {
     local whole=$tmp/whole.json rotated_files
