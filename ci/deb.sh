@@ -136,7 +136,9 @@ options_of_service() {
     local as_service=(setpriv --reuid huginn-net --regid huginn-net --clear-groups --inh-caps +net_raw --ambient-caps +net_raw)
     folder=$(mktemp -d)
     chown huginn-net: "$folder"
-    # Right after the installation, with the folders of the package.
+    # Right after the installation, with the folders of the package, which the installation makes where systemd runs.
+    grep -q 'systemd-tmpfiles --create huginn-net.conf' "$out/postinst" || fail "the installation makes no folders"
+    [ -d /run/systemd/system ] || systemd-tmpfiles --create huginn-net.conf
     sed 's|eth0|lo|' /etc/huginn-net/huginn-net.toml >"$folder/test.toml"
     "${as_service[@]}" /usr/bin/huginn-net live --check --config "$folder/test.toml" || fail "the installed configuration is refused"
     sed "s|eth0|lo|; s|/var/log/huginn-net|$folder|; s|/var/lib/huginn-net|$folder|; s|/run/huginn-net|$folder|" /etc/huginn-net/huginn-net.toml >"$folder/test.toml"

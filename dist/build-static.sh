@@ -38,7 +38,7 @@ for architecture in "${architectures[@]}"; do
     root=$work/$name
     mkdir -p "$root"/{man,completions,dist}
     cp "$program" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$root"
-    cp dist/huginn-net{,@}.service dist/huginn-net.{logrotate,sysusers,toml} "$root/dist"
+    cp dist/huginn-net{,@}.service dist/huginn-net.{logrotate,sysusers,tmpfile,toml} "$root/dist"
     "${run[@]}" generate man "$root/man"
     for shell in bash fish zsh; do
         "${run[@]}" generate completions $shell >"$root/completions/huginn-net.$shell"
