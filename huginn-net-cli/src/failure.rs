@@ -138,6 +138,12 @@ pub(crate) enum Failure {
     #[cfg(unix)]
     #[error(transparent)]
     Control(#[from] crate::control::ControlError),
+    /// No sensor answers.
+    #[cfg(unix)]
+    #[error(
+        "{path}: {source}; a sensor answers here if it runs with 'live --control {path}', and only its user and root may ask"
+    )]
+    NoSensor { path: String, source: io::Error },
     /// The output file cannot be used.
     #[cfg(unix)]
     #[error(transparent)]
@@ -177,7 +183,9 @@ impl Failure {
             #[cfg(unix)]
             Self::Rights(error) if !error.is_usage() => Outcome::Failed,
             #[cfg(unix)]
-            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) => Outcome::Failed,
+            Self::NoRights { .. } | Self::NoSensor { .. } | Self::Control(_) | Self::Output(_) => {
+                Outcome::Failed
+            }
             _ => Outcome::Usage,
         }
     }

@@ -20,7 +20,8 @@ Signals:
   SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at
                    once
   SIGHUP           reopen outputs, write --state, and read --config, --db,
-                   --clients and --fingerprints again
+                   --clients and --fingerprints again; with --control,
+                   'huginn-net reload' does the same, and says what is wrong
   SIGUSR1          write host profiles to --hosts-file
 
 Example:
@@ -215,6 +216,10 @@ pub(crate) struct ServiceArguments {
     /// Permissions of the p0f socket, in octal
     #[arg(long, value_name = "MODE", requires = "p0f_socket", default_value = "600", value_parser = parse_mode)]
     pub(crate) p0f_socket_mode: u32,
+
+    /// Answer 'huginn-net reload' and 'huginn-net status' on this Unix socket, which only its owner may use
+    #[arg(long, value_name = "PATH")]
+    pub(crate) control: Option<PathBuf>,
 
     /// File that SIGUSR1 writes host profiles to, one JSON object per host [default: standard error]
     #[arg(long, value_name = "FILE")]

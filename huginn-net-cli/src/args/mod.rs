@@ -2,6 +2,8 @@
 
 mod analysis;
 mod category;
+#[cfg(unix)]
+mod control;
 mod db;
 mod diff;
 #[cfg(target_os = "linux")]
@@ -37,6 +39,8 @@ pub(crate) use self::analysis::{
     LimitArguments, PacketArguments, ProtocolArguments, ThresholdArguments,
 };
 pub(crate) use self::category::Category;
+#[cfg(unix)]
+pub(crate) use self::control::ControlArguments;
 pub(crate) use self::db::{DbCommand, ExportArguments, ExportKind, ExportTarget, LearnArguments};
 pub(crate) use self::diff::DiffArguments;
 #[cfg(target_os = "linux")]
@@ -135,6 +139,16 @@ pub(crate) enum Command {
     /// Analyse live traffic until SIGINT or SIGTERM
     #[cfg(unix)]
     Live(Box<LiveArguments>),
+    /// Make a running sensor read its files again, and say what is wrong with them
+    ///
+    /// The sensor runs with 'live --control PATH'.
+    #[cfg(unix)]
+    Reload(ControlArguments),
+    /// Say whether a running sensor captures
+    ///
+    /// The sensor runs with 'live --control PATH'.
+    #[cfg(unix)]
+    Status(ControlArguments),
     /// List capture interfaces
     #[cfg(unix)]
     Interfaces(InterfacesArguments),

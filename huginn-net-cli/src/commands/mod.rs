@@ -1,5 +1,7 @@
 //! The subcommands, one file each: arguments become a plan, which is carried out.
 
+#[cfg(unix)]
+mod control;
 mod db;
 mod diff;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,8 @@ mod top;
 mod watch;
 
 use crate::args::Command;
+#[cfg(unix)]
+use crate::control::ControlRequest;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 #[cfg(unix)]
@@ -53,6 +57,10 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Live(args) if args.check => sensor::check(&LivePlan::new(*args)?),
         #[cfg(unix)]
         Command::Live(args) => sensor::run(LivePlan::new(*args)?),
+        #[cfg(unix)]
+        Command::Reload(args) => control::run(&args.control, ControlRequest::Reload),
+        #[cfg(unix)]
+        Command::Status(args) => control::run(&args.control, ControlRequest::Status),
         #[cfg(unix)]
         Command::Interfaces(args) => interfaces::run(args.format),
         #[cfg(target_os = "linux")]

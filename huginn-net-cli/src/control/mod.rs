@@ -1,4 +1,4 @@
-//! Control sockets of live capture: Prometheus metrics over HTTP and p0f's query API.
+//! Control sockets of live capture: Prometheus metrics over HTTP, p0f's query API, and requests of `huginn-net reload`.
 //!
 //! One thread serves all clients. Queries to the analysis run in blocking threads, so a busy analysis delays only the
 //! clients that query it.
@@ -11,6 +11,8 @@ mod metrics;
 mod p0f_socket;
 #[cfg(target_os = "linux")]
 mod process;
+mod requests;
+mod socket_file;
 #[cfg(test)]
 mod tests;
 
@@ -27,9 +29,9 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use self::counters::LiveCounters;
-pub(crate) use self::p0f_socket::SocketConfig;
-use self::p0f_socket::SocketFile;
-
+pub(crate) use self::requests::{ControlAnswer, ControlRequest};
+pub(crate) use self::socket_file::SocketConfig;
+use self::socket_file::SocketFile;
 use crate::limits::ACCEPT_RETRY_DELAY;
 use crate::paths::PathName;
 
@@ -43,7 +45,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 /// Looks up the host of an address; `None` after the analysis has ended. May block on the analysis.
 pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> Option<P0fAnswer> + Send + Sync>;
 
-/// What the metrics listener reads.
+/// Starts a reload, and returns where its outcome comes: an error has a line for each reason.
+pub(crate) type StartReload = Arc<dyn Fn() -> oneshot::Receiver<Result<(), String>> + Send + Sync>;
+
+/// What clients may read.
 pub(crate) struct Readings {
     /// Reads the counters. May block on the analysis.
     pub(crate) counters: Box<dyn Fn() -> LiveCounters + Send + Sync>,
@@ -81,15 +86,30 @@ pub(crate) enum ControlError {
     /// The metrics address cannot be bound.
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
-    /// The p0f socket cannot be created.
-    #[error("--p0f-socket {}: {source}", PathName(.path.clone()))]
-    Socket { path: PathBuf, source: io::Error },
-    /// Another program listens on the p0f socket.
-    #[error("--p0f-socket {}: another program is listening on it", PathName(.path.clone()))]
-    SocketInUse { path: PathBuf },
+    /// A Unix socket cannot be created.
+    #[error("{option} {}: {source}", PathName(.path.clone()))]
+    Socket { option: &'static str, path: PathBuf, source: io::Error },
+    /// Another program listens on the Unix socket.
+    #[error("{option} {}: another program is listening on it", PathName(.path.clone()))]
+    SocketInUse { option: &'static str, path: PathBuf },
     /// The path names a file that is not a socket.
-    #[error("--p0f-socket {}: the file exists and is not a socket", PathName(.path.clone()))]
-    NotASocket { path: PathBuf },
+    #[error("{option} {}: the file exists and is not a socket", PathName(.path.clone()))]
+    NotASocket { option: &'static str, path: PathBuf },
+}
+
+/// The sockets that are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ControlConfig {
+    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) p0f: Option<SocketConfig>,
+    pub(crate) requests: Option<SocketConfig>,
+}
+
+impl ControlConfig {
+    /// The Unix sockets.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &SocketConfig> {
+        self.p0f.iter().chain(&self.requests)
+    }
 }
 
 /// Listening sockets: bound before privileges are dropped, served afterwards.
@@ -97,17 +117,21 @@ pub(crate) enum ControlError {
 pub(crate) struct Sockets {
     metrics: Option<TcpListener>,
     p0f: Option<SocketFile>,
+    requests: Option<SocketFile>,
 }
 
 impl Sockets {
-    /// Binds the requested sockets. The p0f socket has its owner and permissions before a client can connect.
-    pub(crate) fn bind(
-        metrics: Option<SocketAddr>,
-        p0f: Option<&SocketConfig>,
-    ) -> Result<Self, ControlError> {
-        let listen =
-            |address| TcpListener::bind(address).map_err(|source| ControlError::Metrics { address, source });
-        Ok(Self { metrics: metrics.map(listen).transpose()?, p0f: p0f.map(SocketFile::bind).transpose()? })
+    /// Binds the requested sockets. Unix sockets have their owner and permissions before a client can connect.
+    pub(crate) fn bind(config: &ControlConfig) -> Result<Self, ControlError> {
+        let ControlConfig { metrics, p0f, requests } = config;
+        let listen = |address: SocketAddr| {
+            TcpListener::bind(address).map_err(|source| ControlError::Metrics { address, source })
+        };
+        Ok(Self {
+            metrics: metrics.map(listen).transpose()?,
+            p0f: p0f.as_ref().map(SocketFile::bind).transpose()?,
+            requests: requests.as_ref().map(SocketFile::bind).transpose()?,
+        })
     }
 
     /// Returns the metrics address, with the assigned port if port 0 was requested.
@@ -116,11 +140,17 @@ impl Sockets {
     }
 
     /// Serves clients in a new thread until [stopped](ControlServer::stop). Returns `None` if no socket is bound.
-    pub(crate) fn serve(self, hosts: QueryHost, readings: Readings) -> io::Result<Option<ControlServer>> {
-        let Self { metrics, p0f } = self;
-        if metrics.is_none() && p0f.is_none() {
+    pub(crate) fn serve(
+        self,
+        hosts: QueryHost,
+        readings: Readings,
+        reload: StartReload,
+    ) -> io::Result<Option<ControlServer>> {
+        let Self { metrics, p0f, requests } = self;
+        if metrics.is_none() && p0f.is_none() && requests.is_none() {
             return Ok(None);
         }
+        let readings = Arc::new(readings);
         let runtime = runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -131,23 +161,28 @@ impl Sockets {
             if let Some(listener) = metrics {
                 listener.set_nonblocking(true)?;
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                runtime.spawn(metrics::serve(listener, Arc::new(readings)));
+                runtime.spawn(metrics::serve(listener, Arc::clone(&readings)));
             }
             if let Some(socket) = &p0f {
                 runtime.spawn(p0f_socket::serve(socket.listener()?, hosts));
             }
+            if let Some(socket) = &requests {
+                runtime.spawn(requests::serve(socket.listener()?, readings, reload));
+            }
         }
         let (stop, stopped) = oneshot::channel();
-        let thread =
-            thread::Builder::new().name("huginn-control".into()).spawn(move || run(runtime, stopped, p0f))?;
+        let files = [p0f, requests];
+        let thread = thread::Builder::new()
+            .name("huginn-control".into())
+            .spawn(move || run(runtime, stopped, files))?;
         Ok(Some(ControlServer { stop, thread }))
     }
 }
 
-fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, p0f: Option<SocketFile>) {
+fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, files: [Option<SocketFile>; 2]) {
     // A dropped sender stops the server too.
     let _ = runtime.block_on(stopped);
-    drop(p0f);
+    drop(files);
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
 }
 
@@ -159,7 +194,7 @@ pub(crate) struct ControlServer {
 }
 
 impl ControlServer {
-    /// Closes all connections, removes the p0f socket and waits for the thread.
+    /// Closes all connections, removes the Unix sockets and waits for the thread.
     pub(crate) fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.thread.join();

@@ -1,7 +1,7 @@
 //! Tests of the control sockets with slow, silent and malformed clients.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
@@ -45,21 +45,33 @@ fn readings_with(health: Health) -> Readings {
 }
 
 fn socket_config(path: &Path, mode: u32) -> SocketConfig {
-    SocketConfig { path: path.into(), mode, owner: None }
+    SocketConfig { option: "--p0f-socket", path: path.into(), mode, owner: None }
+}
+
+fn p0f_config(socket: SocketConfig) -> ControlConfig {
+    ControlConfig { p0f: Some(socket), ..ControlConfig::default() }
+}
+
+fn metrics_config() -> ControlConfig {
+    ControlConfig { metrics: Some((Ipv4Addr::LOCALHOST, 0).into()), ..ControlConfig::default() }
+}
+
+fn no_reload() -> StartReload {
+    Arc::new(|| oneshot::channel().1)
 }
 
 fn serve_p0f(path: &Path) -> ControlServer {
-    Sockets::bind(None, Some(&socket_config(path, 0o600)))
+    Sockets::bind(&p0f_config(socket_config(path, 0o600)))
         .unwrap()
-        .serve(hosts(), readings())
+        .serve(hosts(), readings(), no_reload())
         .unwrap()
         .unwrap()
 }
 
 fn serve_metrics() -> (SocketAddr, ControlServer) {
-    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
+    let sockets = Sockets::bind(&metrics_config()).unwrap();
     let address = sockets.metrics_address().unwrap();
-    (address, sockets.serve(hosts(), readings()).unwrap().unwrap())
+    (address, sockets.serve(hosts(), readings(), no_reload()).unwrap().unwrap())
 }
 
 fn connect(path: &Path) -> UnixStream {
@@ -85,7 +97,7 @@ fn distance(answer: Option<P0fAnswer>) -> i16 {
 
 #[test]
 fn serves_nothing_without_sockets() {
-    assert!(Sockets::default().serve(hosts(), readings()).unwrap().is_none());
+    assert!(Sockets::default().serve(hosts(), readings(), no_reload()).unwrap().is_none());
 }
 
 #[test]
@@ -118,8 +130,8 @@ fn answers_queries_in_order_across_split_writes() {
 #[test]
 fn disconnects_clients_after_end_of_analysis() {
     let (_folder, path) = folder();
-    let sockets = Sockets::bind(None, Some(&socket_config(&path, 0o600))).unwrap();
-    let server = sockets.serve(Arc::new(|_| None), readings()).unwrap().unwrap();
+    let sockets = Sockets::bind(&p0f_config(socket_config(&path, 0o600))).unwrap();
+    let server = sockets.serve(Arc::new(|_| None), readings(), no_reload()).unwrap().unwrap();
     let mut client = connect(&path);
     client.write_all(&query(1)).unwrap();
     assert_eq!(client.read(&mut [0; P0fAnswer::LEN]).unwrap(), 0);
@@ -175,13 +187,13 @@ fn client_that_never_reads_blocks_no_other() {
 fn stalled_analysis_blocks_only_querying_clients() {
     let (_folder, path) = folder();
     let sockets =
-        Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), Some(&socket_config(&path, 0o600))).unwrap();
+        Sockets::bind(&ControlConfig { p0f: Some(socket_config(&path, 0o600)), ..metrics_config() }).unwrap();
     let address = sockets.metrics_address().unwrap();
     let busy: QueryHost = Arc::new(|_| {
         thread::sleep(Duration::from_secs(3));
         Some(P0fAnswer::NoMatch)
     });
-    let server = sockets.serve(busy, readings()).unwrap().unwrap();
+    let server = sockets.serve(busy, readings(), no_reload()).unwrap().unwrap();
     let mut client = connect(&path);
     client.write_all(&query(1)).unwrap();
     let start_time = std::time::Instant::now();
@@ -198,14 +210,14 @@ fn socket_has_mode_and_is_removed_on_exit() {
     assert_eq!(file_count(&folder), 1, "no temporary file remains");
     server.stop();
     assert_eq!(file_count(&folder), 0);
-    drop(Sockets::bind(None, Some(&socket_config(&path, 0o666))).unwrap());
+    drop(Sockets::bind(&p0f_config(socket_config(&path, 0o666))).unwrap());
     assert_eq!(file_count(&folder), 0, "a server that never started also removes its socket");
 }
 
 #[test]
 fn replaces_only_stale_socket() {
     let (folder, path) = folder();
-    let bind = || Sockets::bind(None, Some(&socket_config(&path, 0o660)));
+    let bind = || Sockets::bind(&p0f_config(socket_config(&path, 0o660)));
     drop(UnixListener::bind(&path).unwrap());
     let sockets = bind().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o660);
@@ -216,7 +228,7 @@ fn replaces_only_stale_socket() {
     drop(sockets);
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     let nowhere = folder.path().join("no/p0f.sock");
-    let error = Sockets::bind(None, Some(&socket_config(&nowhere, 0o600))).unwrap_err().to_string();
+    let error = Sockets::bind(&p0f_config(socket_config(&nowhere, 0o600))).unwrap_err().to_string();
     assert!(error.contains("no/p0f.sock: No such file"), "{error}");
 }
 
@@ -231,8 +243,8 @@ fn binds_with_stale_directory_and_long_path() {
         let prefix_len = folder.path().join("x").as_os_str().len();
         folder.path().join("x".repeat(len - prefix_len + 1))
     };
-    drop(Sockets::bind(None, Some(&socket_config(&path(107), 0o600))).unwrap());
-    let error = Sockets::bind(None, Some(&socket_config(&path(108), 0o600))).unwrap_err().to_string();
+    drop(Sockets::bind(&p0f_config(socket_config(&path(107), 0o600))).unwrap());
+    let error = Sockets::bind(&p0f_config(socket_config(&path(108), 0o600))).unwrap_err().to_string();
     assert!(error.contains("SUN_LEN"), "{error}");
     assert_eq!(file_count(&folder), 1, "no temporary file remains");
 }
@@ -242,7 +254,7 @@ fn binds_with_stale_directory_and_long_path() {
 fn socket_belongs_to_unprivileged_user() {
     let (_folder, path) = folder();
     let owner = Some((65_534, 65_533));
-    let _sockets = Sockets::bind(None, Some(&SocketConfig { owner, ..socket_config(&path, 0o660) })).unwrap();
+    let _sockets = Sockets::bind(&p0f_config(SocketConfig { owner, ..socket_config(&path, 0o660) })).unwrap();
     let found = fs::metadata(&path).unwrap();
     assert_eq!((found.uid(), found.gid(), found.permissions().mode() & 0o777), (65_534, 65_533, 0o660));
 }
@@ -250,7 +262,9 @@ fn socket_belongs_to_unprivileged_user() {
 #[test]
 fn port_in_use_is_named_in_error() {
     let (address, server) = serve_metrics();
-    let error = Sockets::bind(Some(address), None).unwrap_err().to_string();
+    let error = Sockets::bind(&ControlConfig { metrics: Some(address), ..ControlConfig::default() })
+        .unwrap_err()
+        .to_string();
     assert!(error.starts_with(&format!("--metrics {address}: ")), "{error}");
     server.stop();
 }
@@ -301,9 +315,9 @@ fn health_is_503_unless_capturing() {
         (Health::Stalled, "HTTP/1.1 503 Service Unavailable", "the capture makes no progress\n"),
         (Health::Ended, "HTTP/1.1 503 Service Unavailable", "the capture has ended\n"),
     ] {
-        let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
+        let sockets = Sockets::bind(&metrics_config()).unwrap();
         let address = sockets.metrics_address().unwrap();
-        let server = sockets.serve(hosts(), readings_with(health)).unwrap().unwrap();
+        let server = sockets.serve(hosts(), readings_with(health), no_reload()).unwrap().unwrap();
         let answer = request(address, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_eq!(answer.lines().next(), Some(status));
         assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{answer}");
@@ -313,7 +327,7 @@ fn health_is_503_unless_capturing() {
 
 #[test]
 fn health_answers_while_counters_are_stalled() {
-    let sockets = Sockets::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), None).unwrap();
+    let sockets = Sockets::bind(&metrics_config()).unwrap();
     let address = sockets.metrics_address().unwrap();
     let stalled = Readings {
         counters: Box::new(|| {
@@ -322,7 +336,7 @@ fn health_answers_while_counters_are_stalled() {
         }),
         health: Box::new(|| Health::Stalled),
     };
-    let server = sockets.serve(hosts(), stalled).unwrap().unwrap();
+    let server = sockets.serve(hosts(), stalled, no_reload()).unwrap().unwrap();
     let start_time = std::time::Instant::now();
     let mut waiting = TcpStream::connect(address).unwrap();
     waiting.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -365,5 +379,61 @@ fn idle_clients_do_not_block_others() {
     let idle: Vec<TcpStream> = (0..2 * MAX_CLIENTS).map(|_| slow()).collect();
     assert!(request(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
     drop(idle);
+    server.stop();
+}
+
+/// Sends a request, and returns the answer without its line end.
+fn ask(path: &Path, request: &[u8]) -> String {
+    let mut stream = connect(path);
+    stream.write_all(request).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    answer.trim_end().to_owned()
+}
+
+#[test]
+fn requests_have_one_answer_each() {
+    let (folder, path) = folder();
+    let requests = SocketConfig { option: "--control", ..socket_config(&path, 0o600) };
+    let config = ControlConfig { requests: Some(requests), ..ControlConfig::default() };
+    let mut number = 0;
+    let outcomes = std::sync::Mutex::new(move || {
+        number += 1;
+        if number == 1 { Ok(()) } else { Err("one\ntwo".to_owned()) }
+    });
+    let reload: StartReload = Arc::new(move || {
+        let (outcome, received) = oneshot::channel();
+        outcome.send((outcomes.lock().unwrap())()).unwrap();
+        received
+    });
+    let server = Sockets::bind(&config).unwrap().serve(hosts(), readings(), reload).unwrap().unwrap();
+    let unknown = r#"{"ok":false,"error":"unknown request: a line 'reload' or 'status' is expected"}"#;
+    let long = "reload".repeat(100);
+    for (request, wanted) in [
+        ("reload\n", r#"{"ok":true}"#),
+        ("reload\n", r#"{"ok":false,"error":"one\ntwo"}"#),
+        ("status\n", r#"{"ok":true,"status":"capturing"}"#),
+        ("reload\r\n", unknown),
+        ("stop\n", unknown),
+        (&long, unknown),
+    ] {
+        assert_eq!(ask(&path, request.as_bytes()), wanted, "{request:.20}");
+    }
+    // A silent client blocks no other, and has no answer.
+    let silent = connect(&path);
+    assert_eq!(ask(&path, b"status\n"), r#"{"ok":true,"status":"capturing"}"#);
+    silent.shutdown(Shutdown::Write).unwrap();
+    assert_eq!((&silent).read(&mut [0]).unwrap(), 0);
+    server.stop();
+    assert_eq!(file_count(&folder), 0);
+}
+
+#[test]
+fn reload_of_a_sensor_that_ends_fails() {
+    let (_folder, path) = folder();
+    let requests = Some(SocketConfig { option: "--control", ..socket_config(&path, 0o600) });
+    let config = ControlConfig { requests, ..ControlConfig::default() };
+    let server = Sockets::bind(&config).unwrap().serve(hosts(), readings(), no_reload()).unwrap().unwrap();
+    assert_eq!(ask(&path, b"reload\n"), r#"{"ok":false,"error":"the sensor ends"}"#);
     server.stop();
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments};
 use crate::config;
-use crate::control::SocketConfig;
+use crate::control::{ControlConfig, SocketConfig};
 use crate::failure::Failure;
 use crate::output::{Selected, Zone};
 use crate::paths::{new_name, resolved, unread_name};
@@ -42,8 +42,7 @@ pub(crate) struct LivePlan {
     pub(crate) outputs: Vec<LiveOutputPlan>,
     pub(crate) extract: Option<LiveExtractPlan>,
     pub(crate) key_logs: Option<GrowingKeyLogs>,
-    pub(crate) metrics: Option<SocketAddr>,
-    pub(crate) p0f_socket: Option<SocketConfig>,
+    pub(crate) control: ControlConfig,
     /// File of host profiles; `None` means standard error.
     pub(crate) hosts_file: Option<PathBuf>,
     pub(crate) baseline: Option<BaselineFile>,
@@ -139,6 +138,8 @@ pub(super) struct LiveParts {
     pub(super) metrics: Option<SocketAddr>,
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
+    /// Path of the socket of requests.
+    pub(super) requests: Option<PathBuf>,
     pub(super) hosts_file: Option<PathBuf>,
     pub(super) baseline: Option<BaselineFile>,
     pub(super) state: Option<StatePlan>,
@@ -151,6 +152,10 @@ pub(super) struct LiveParts {
 
 /// What the C library reads to look up the name of a host.
 const NAME_SERVICE_FILES: [&str; 3] = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
+
+/// The options that name Unix sockets.
+const P0F_SOCKET: &str = "--p0f-socket";
+const CONTROL: &str = "--control";
 
 /// The port of long answers of a name server.
 const DNS_PORT: u16 = 53;
@@ -255,6 +260,7 @@ impl LivePlan {
                 key_logs,
                 metrics: service.metrics,
                 p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
+                requests: service.control,
                 hosts_file: service.hosts_file,
                 baseline: BaselineFile::new(&baseline),
                 state,
@@ -276,11 +282,15 @@ impl LivePlan {
             capture(&parts.interfaces, parts.capture, parts.backend, analysis, parts.count)?;
         let extract = parts.extract.map(|extract| LiveExtractPlan { expression, ..extract });
         let outputs = parts.outputs;
-        let p0f_socket = match parts.p0f_socket {
-            Some((path, mode)) => {
-                Some(SocketConfig { path, mode, owner: privileges::owner(parts.user.as_deref())? })
-            }
-            None => None,
+        let owner = if parts.p0f_socket.is_some() || parts.requests.is_some() {
+            privileges::owner(parts.user.as_deref())?
+        } else {
+            None
+        };
+        let control = ControlConfig {
+            metrics: parts.metrics,
+            p0f: parts.p0f_socket.map(|(path, mode)| SocketConfig { option: P0F_SOCKET, path, mode, owner }),
+            requests: parts.requests.map(|path| SocketConfig { option: CONTROL, path, mode: 0o600, owner }),
         };
         let hosts_file = parts.hosts_file.as_deref().map(resolved);
         let baseline = parts.baseline.as_ref().map(BaselineFile::path);
@@ -301,7 +311,7 @@ impl LivePlan {
             ("--extract", packets),
         ];
         let surroundings = Surroundings {
-            files: other_files(packets, written, p0f_socket.as_ref()),
+            files: other_files(packets, written, &control),
             ports: parts.sandbox.then(|| ports.clone()),
         };
         surroundings.check(&outputs)?;
@@ -322,7 +332,7 @@ impl LivePlan {
             folders: names_after(&parts.interfaces, "file:").map(PathBuf::from).collect(),
             ports,
             makes_folders: outputs.iter().any(|output| output.hour_folders),
-            removable: p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
+            removable: control.files().map(|socket| socket.path.clone()).collect(),
             sandbox: parts.sandbox,
         };
         Ok(Self {
@@ -336,8 +346,7 @@ impl LivePlan {
             outputs,
             extract,
             key_logs: parts.key_logs,
-            metrics: parts.metrics,
-            p0f_socket,
+            control,
             hosts_file,
             baseline: parts.baseline,
             state: parts.state,
@@ -408,7 +417,7 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
 fn other_files(
     packets: Option<&Path>,
     [hosts, baseline, state]: [Option<&Path>; 3],
-    p0f_socket: Option<&SocketConfig>,
+    control: &ControlConfig,
 ) -> Vec<(&'static str, PathBuf)> {
     let named = [
         ("--extract", packets.map(Path::to_owned)),
@@ -419,7 +428,7 @@ fn other_files(
         ("--state", state.map(Path::to_owned)),
         ("the new file of --state", state.map(new_name)),
         ("the unread file of --state", state.map(unread_name)),
-        ("--p0f-socket", p0f_socket.map(|socket| resolved(&socket.path))),
     ];
-    named.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
+    let named = named.into_iter().filter_map(|(option, path)| Some((option, path?)));
+    named.chain(control.files().map(|socket| (socket.option, resolved(&socket.path)))).collect()
 }

@@ -132,7 +132,7 @@ impl Opened {
     fn new(plan: &LivePlan) -> Result<Self, Failure> {
         let signals = PendingSignals::new().map_err(starting("signal handling"))?;
         let sources = open_sources(plan)?;
-        let sockets = Sockets::bind(plan.metrics, plan.p0f_socket.as_ref())?;
+        let sockets = Sockets::bind(&plan.control)?;
         Ok(Self { signals, sources, sockets })
     }
 }

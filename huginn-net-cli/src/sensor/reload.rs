@@ -1,12 +1,13 @@
-//! SIGHUP: reads the configuration, databases and watch lists again, while the capture goes on.
+//! SIGHUP and `huginn-net reload`: read the configuration, databases and watch lists again, while the capture goes on.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::time::Instant;
-use std::{io, thread};
+use std::{io, mem, thread};
 
 use huginn_net_live::Stopper;
+use tokio::sync::oneshot;
 
 use super::outputs::{Outputs, PreparedOutputs};
 use super::starting;
@@ -51,10 +52,17 @@ impl ReloadStatus {
     }
 }
 
+/// The outcome of a reload: an error has a line for each reason.
+pub(super) type ReloadOutcome = Result<(), String>;
+
+/// Who waits for the outcome of the next reload.
+type Waiting = Arc<Mutex<Vec<oneshot::Sender<ReloadOutcome>>>>;
+
 /// Requests that files are read again. The thread ends with the last request.
 #[derive(Debug)]
 pub(super) struct Reloader {
     requests: SyncSender<()>,
+    waiting: Waiting,
 }
 
 impl Reloader {
@@ -62,6 +70,24 @@ impl Reloader {
         // A request that is pending has the same effect.
         let _ = self.requests.try_send(());
     }
+
+    /// Requests a reload, and returns where its outcome comes.
+    pub(super) fn request_outcome(&self) -> oneshot::Receiver<ReloadOutcome> {
+        let (outcome, received) = oneshot::channel();
+        {
+            let mut waiting = lock(&self.waiting);
+            waiting.retain(|outcome| !outcome.is_closed());
+            waiting.push(outcome);
+        }
+        if let Err(TrySendError::Disconnected(())) = self.requests.try_send(()) {
+            lock(&self.waiting).clear();
+        }
+        received
+    }
+}
+
+fn lock(waiting: &Waiting) -> MutexGuard<'_, Vec<oneshot::Sender<ReloadOutcome>>> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Reload {
@@ -69,13 +95,15 @@ impl Reload {
     pub(super) fn start(mut self) -> Result<Reloader, Failure> {
         // Requests while files are read are one.
         let (requests, received) = mpsc::sync_channel(1);
-        let run = move || self.run(&received);
+        let waiting = Waiting::default();
+        let of_thread = Arc::clone(&waiting);
+        let run = move || self.run(&received, &of_thread);
         let started = thread::Builder::new().name("huginn-reload".to_owned()).spawn(run);
         started.map_err(starting("the thread that reads files again"))?;
-        Ok(Reloader { requests })
+        Ok(Reloader { requests, waiting })
     }
 
-    fn run(&mut self, requests: &Receiver<()>) {
+    fn run(&mut self, requests: &Receiver<()>, waiting: &Waiting) {
         let mut is_free = true;
         loop {
             let requested = if is_free {
@@ -84,7 +112,12 @@ impl Reload {
                 requests.recv_timeout(FREE_INTERVAL)
             };
             match requested {
-                Ok(()) => self.reload(),
+                Ok(()) => {
+                    // Later ones wait for the next reload: files may change while they are read.
+                    let waiting = mem::take(&mut *lock(waiting));
+                    let outcome = self.reload();
+                    waiting.into_iter().for_each(|to| _ = to.send(outcome.clone()));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -98,12 +131,18 @@ impl Reload {
     }
 
     /// Reads all files, then uses those that are valid. With changed options, all files must be.
-    fn reload(&mut self) {
+    fn reload(&mut self) -> ReloadOutcome {
+        let mut errors = Vec::new();
+        self.read_and_use(&mut errors);
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+    }
+
+    fn read_and_use(&mut self, errors: &mut Vec<String>) {
         let start = Instant::now();
         let Reread { configuration, databases, lists } = match at_low_priority(|| self.plan.read()) {
             Ok(reread) => reread,
             Err(error) => {
-                self.messages.error(&format_args!("cannot read files again: {error}"));
+                self.fail(format!("cannot read files again: {error}"), errors);
                 return;
             }
         };
@@ -131,7 +170,7 @@ impl Reload {
             }
             Some(Err(error)) => {
                 self.counters.count(|counters| &mut counters.databases, false);
-                self.stays(&error, "the databases stay as they were");
+                self.stays(&error, "the databases stay as they were", errors);
             }
             _ => {}
         }
@@ -143,14 +182,14 @@ impl Reload {
             }
             Some(Err(error)) => {
                 self.counters.count(|counters| &mut counters.watch_lists, false);
-                self.stays(&error, "the watch lists stay as they were");
+                self.stays(&error, "the watch lists stay as they were", errors);
             }
             _ => {}
         }
         match configuration {
-            Some(Err(error)) => self.stays(&error, "the configuration stays as it was"),
-            Some(Ok(_)) if is_refused => _ = self.messages.error(&"the configuration stays as it was"),
-            Some(Ok(configuration)) if has_changes => self.use_configuration(configuration, outputs),
+            Some(Err(error)) => self.stays(&error, "the configuration stays as it was", errors),
+            Some(Ok(_)) if is_refused => self.fail("the configuration stays as it was".to_owned(), errors),
+            Some(Ok(configuration)) if has_changes => self.use_configuration(configuration, outputs, errors),
             _ => {}
         }
         self.stopper.wake();
@@ -161,19 +200,29 @@ impl Reload {
         configuration.outputs.take().map(|plans| self.outputs.prepare(plans)).transpose()
     }
 
-    fn use_configuration(&mut self, configuration: Configuration, outputs: Option<PreparedOutputs>) {
+    fn use_configuration(
+        &mut self,
+        configuration: Configuration,
+        outputs: Option<PreparedOutputs>,
+        errors: &mut Vec<String>,
+    ) {
         if let Some(outputs) = outputs
             && let Err(error) = self.outputs.replace(outputs)
         {
-            self.messages.error(&error);
+            self.fail(error.to_string(), errors);
         }
         let changed = configuration.changed.join("', '");
         self.plan.use_configuration(configuration);
         self.messages.print(&format_args!("configuration read again: changed '{changed}'"));
     }
 
-    fn stays(&self, error: &Failure, what: &str) {
-        self.messages.error(&format_args!("{error}; {what}"));
+    fn stays(&self, error: &Failure, what: &str, errors: &mut Vec<String>) {
+        self.fail(format!("{error}; {what}"), errors);
+    }
+
+    fn fail(&self, error: String, errors: &mut Vec<String>) {
+        self.messages.error(&error);
+        errors.push(error);
     }
 }
 

@@ -6,6 +6,7 @@ use huginn_net::HuginnNet;
 use huginn_net::core::{Amount, FirstFrames};
 use huginn_net::p0f::P0fAnswer;
 use huginn_net_live::{LiveError, LiveSource, Stopper};
+use tokio::sync::oneshot;
 
 use super::alarms::SavedAlarm;
 use super::extract::{Extract, ExtractStatus};
@@ -14,7 +15,7 @@ use super::key_logs::KeyLogReader;
 use super::measures::Measures;
 use super::output::LiveEvents;
 use super::outputs::{Outputs, Setting};
-use super::reload::{Reload, Reloader};
+use super::reload::{Reload, ReloadOutcome, Reloader};
 use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
 use super::state::{StateKeeper, StateRequests};
@@ -104,8 +105,9 @@ impl Sensor {
         let (state, state_requests) =
             state.transpose().map_err(starting("the thread that writes the state"))?.unzip();
         let on_hangup = OnHangup { outputs: Arc::clone(&outputs), reloader, state: state_requests };
-        let signals = watch_signals(signals, ends_with_terminal, &stopper, on_hangup, hosts)?;
-        let server = serve(sockets, &status)?;
+        let on_hangup = Arc::new(on_hangup);
+        let signals = watch_signals(signals, ends_with_terminal, &stopper, Arc::clone(&on_hangup), hosts)?;
+        let server = serve(sockets, &status, on_hangup)?;
         let key_logs = plan.key_logs.map(|key_logs| KeyLogReader::start(key_logs, messages.clone()));
         let key_logs = key_logs.transpose()?;
         let manager = Arc::new(ServiceManager::from_env());
@@ -251,18 +253,42 @@ fn status(
     LiveStatus::new(snapshots, source.stats(), outputs, measures, messages, extract)
 }
 
-/// What SIGHUP does.
+/// What SIGHUP and `huginn-net reload` do.
 struct OnHangup {
     outputs: Arc<Outputs>,
     reloader: Option<Reloader>,
     state: Option<StateRequests>,
 }
 
+impl OnHangup {
+    fn run(&self) {
+        self.reopen();
+        self.reloader.iter().for_each(Reloader::request);
+    }
+
+    /// The same, and returns where the outcome of the reload comes.
+    fn run_for_outcome(&self) -> oneshot::Receiver<ReloadOutcome> {
+        self.reopen();
+        if let Some(reloader) = &self.reloader {
+            return reloader.request_outcome();
+        }
+        let (outcome, received) = oneshot::channel();
+        // The receiver is here.
+        let _ = outcome.send(Ok(()));
+        received
+    }
+
+    fn reopen(&self) {
+        self.outputs.reopen();
+        self.state.iter().for_each(StateRequests::request);
+    }
+}
+
 fn watch_signals(
     pending_signals: PendingSignals,
     ends_with_terminal: bool,
     stopper: &Stopper,
-    on_hangup: OnHangup,
+    on_hangup: Arc<OnHangup>,
     hosts: HostsWriter,
 ) -> Result<SignalThread, Failure> {
     let stopper = stopper.clone();
@@ -270,17 +296,17 @@ fn watch_signals(
         Signal::Stop => stopper.stop(),
         // SIGHUP on a terminal means that the terminal is gone.
         Signal::Reopen if ends_with_terminal => stopper.stop(),
-        Signal::Reopen => {
-            on_hangup.outputs.reopen();
-            on_hangup.reloader.iter().for_each(Reloader::request);
-            on_hangup.state.iter().for_each(StateRequests::request);
-        }
+        Signal::Reopen => on_hangup.run(),
         Signal::Dump => hosts.request(),
     };
     pending_signals.watch(on_signal).map_err(starting("the signal thread"))
 }
 
-fn serve(sockets: Sockets, status: &Arc<LiveStatus>) -> Result<Option<ControlServer>, Failure> {
+fn serve(
+    sockets: Sockets,
+    status: &Arc<LiveStatus>,
+    on_hangup: Arc<OnHangup>,
+) -> Result<Option<ControlServer>, Failure> {
     let hosts = Arc::clone(status);
     let (counters, health) = (Arc::clone(status), Arc::clone(status));
     let query_host = Arc::new(move |ip| {
@@ -292,5 +318,6 @@ fn serve(sockets: Sockets, status: &Arc<LiveStatus>) -> Result<Option<ControlSer
         counters: Box::new(move || counters.counters()),
         health: Box::new(move || health.health()),
     };
-    sockets.serve(query_host, readings).map_err(starting("the control server"))
+    let reload = Arc::new(move || on_hangup.run_for_outcome());
+    sockets.serve(query_host, readings, reload).map_err(starting("the control server"))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -1154,6 +1155,66 @@ fn sighup_reads_configuration_and_databases_again() {
         let counters = r#""reloads":{"configuration":{"done":4,"failed":3},"databases":{"done":3,"failed":4},"watch_lists":{"done":0,"failed":0}}"#;
         assert!(watched.messages().contains(counters), "{}", watched.messages());
     }
+}
+
+/// Runs `huginn-net reload` or `status`. Returns the exit status, standard output and standard error.
+fn ask_sensor(request: &str, socket: &Path) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args([request, "--control", socket.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    (output.status.code(), stdout, stderr)
+}
+
+#[test]
+fn reload_waits_for_its_outcome() {
+    let folder = tempfile::tempdir().unwrap();
+    let [config, spool, socket, list] =
+        ["live.toml", "spool", "control.sock", "list.txt"].map(|name| folder.path().join(name));
+    fs::create_dir(&spool).unwrap();
+    let write = |options: &str| {
+        let (spool, socket, list) = (spool.display(), socket.display(), list.display());
+        let text = format!(
+            "interface = 'file:{spool}'\noutput = '/dev/null'\nfingerprints = ['{list}']\ncontrol = '{socket}'\n{options}"
+        );
+        fs::write(&config, text).unwrap();
+    };
+    write("");
+    fs::write(&list, "203.0.113.9\n").unwrap();
+    let mut watched = Watched::start(folder.path(), &["--config", config.to_str().unwrap()]);
+    let done = |stdout: &str| (Some(0), stdout.to_owned(), String::new());
+    let failed = |stderr: String| (Some(1), String::new(), stderr);
+    let mode = fs::metadata(&socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+    watched.wait_until("status", || ask_sensor("status", &socket) == done("capturing\n"));
+    assert_eq!(ask_sensor("reload", &socket), done(""));
+    let stays = "the configuration stays as it was\n";
+    for (options, reason) in [
+        ("prot = 1\n", format!("{}: line 5: no option \"prot\": did you mean 'port'?", config.display())),
+        ("metrics = '127.0.0.1:0'\n", "'metrics' can change at a restart only".to_owned()),
+    ] {
+        write(options);
+        assert_eq!(ask_sensor("reload", &socket), failed(format!("huginn-net: {reason}; {stays}")));
+    }
+    // Each reason has a line, as on the standard error of the sensor.
+    fs::write(&list, "not a value\n").unwrap();
+    write("port = 9\n");
+    let (status, stdout, stderr) = ask_sensor("reload", &socket);
+    assert_eq!((status, &*stdout), (Some(1), ""));
+    let of_list =
+        format!("huginn-net: {}: line 1: 'not a value' is not a value of a known type", list.display());
+    let of_all = format!("; the watch lists stay as they were\nhuginn-net: {stays}");
+    assert!(stderr.starts_with(&of_list) && stderr.ends_with(&of_all), "{stderr}");
+    assert!(watched.messages().contains(&stderr), "{}", watched.messages());
+    fs::write(&list, "203.0.113.10\n").unwrap();
+    assert_eq!(ask_sensor("reload", &socket), done(""));
+    watched.wait_for("configuration read again: changed 'port'");
+    assert!(terminate(&mut watched.child).0.success());
+    let (status, _, stderr) = ask_sensor("reload", &socket);
+    assert_eq!(status, Some(1));
+    let advice = format!("a sensor answers here if it runs with 'live --control {}'", socket.display());
+    assert!(stderr.contains(&advice), "{stderr}");
 }
 
 #[test]
