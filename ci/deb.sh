@@ -2,7 +2,7 @@
 # Builds the Debian package: deb.sh build [--no-build] [FOLDER], or builds and tests it on this machine: deb.sh test ..., or packages the
 # static program of an archive of dist/build-static.sh, of any architecture: deb.sh archive ARCHIVE FOLDER
 #
-# Packages the program of `cargo build --release` with the feature parquet; --no-build packages the one that is there.
+# Packages the program of `cargo build --release` with the features parquet and tls; --no-build packages the one that is there.
 # FOLDER is target/debian by default. The test runs lintian, installs the package, checks unit and program, removes and
 # purges it. It needs root, a machine without the package, and the Debian packages dpkg-dev, lintian and systemd; both need
 # cargo-deb.
@@ -38,7 +38,7 @@ fail() {
 
 build() {
     local generated=$target/release/generated shell version
-    [ -z "$compile" ] || cargo build --release --locked -p huginn-net-cli --features parquet
+    [ -z "$compile" ] || cargo build --release --locked -p huginn-net-cli --features parquet,tls
     rm -rf "$generated"
     mkdir -p "$generated/man" "$out"
     rm -f "$out/huginn-net.deb"
@@ -49,7 +49,7 @@ build() {
         "$program" generate completions $shell >"$generated/huginn-net.$shell"
     done
     dist/package-docs.py "$generated/doc"
-    dist/sbom.py "$(rustc --print host-tuple)" parquet >"$generated/huginn-net.cyclonedx.json"
+    dist/sbom.py "$(rustc --print host-tuple)" parquet tls >"$generated/huginn-net.cyclonedx.json"
     cargo deb --no-build --strip --locked -p huginn-net-cli -o "$out/huginn-net.deb"
     version=$(dpkg-deb -f "$out/huginn-net.deb" Version)
     [ "$(dpkg-parsechangelog -l dist/debian/changelog -S Version)" = "$version" ] ||

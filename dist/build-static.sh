@@ -2,7 +2,8 @@
 # Builds the program for any Linux, linked statically with musl: build-static.sh FOLDER [ARCHITECTURE...]
 #
 # Writes huginn-net-VERSION-ARCHITECTURE-linux.tar.gz for x86_64 and aarch64, or the architectures that are named, their provenance
-# (dist/provenance.py) and SHA256SUMS. With MINISIGN_KEY, a secret key of minisign, that file is signed: SHA256SUMS.minisig. An archive has the program with the feature parquet, man pages, completions, licences, the files of a service and a
+# (dist/provenance.py) and SHA256SUMS. With MINISIGN_KEY, a secret key of minisign, that file is signed: SHA256SUMS.minisig. An archive has
+# the program with the features parquet and tls, man pages, completions, licences, the files of a service and a
 # CycloneDX list of the dependencies. Two builds of a commit are equal: time and names of the machine do not enter.
 # Each program is run once, with the first capture of README.md; that of another architecture with Debian's qemu-user-static.
 # Needs Rust, the targets (rustup target add x86_64-unknown-linux-musl), python3 with venv for zig, and access to crates.io and PyPI.
@@ -30,7 +31,7 @@ version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo
 mkdir -p "$folder"
 for architecture in "${architectures[@]}"; do
     target=$architecture-unknown-linux-musl
-    cargo zigbuild --release --locked --target "$target" -p huginn-net-cli --features parquet
+    cargo zigbuild --release --locked --target "$target" -p huginn-net-cli --features parquet,tls
     program=$CARGO_TARGET_DIR/$target/release/huginn-net
     run=("$program")
     [ "$architecture" = "$(uname -m)" ] || run=("qemu-$architecture-static" "$program")
@@ -44,7 +45,7 @@ for architecture in "${architectures[@]}"; do
         "${run[@]}" generate completions $shell >"$root/completions/huginn-net.$shell"
     done
     "${run[@]}" pcap --format json captures/tls/tls-curl/tls-curl.pcap | grep '"event":"tls_client"' >/dev/null
-    dist/sbom.py "$target" parquet >"$root/huginn-net.cyclonedx.json"
+    dist/sbom.py "$target" parquet tls >"$root/huginn-net.cyclonedx.json"
     chmod -R u=rwX,go=rX "$root"
     tar c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$work" "$name" |
         gzip -9n >"$folder/$name.tar.gz"

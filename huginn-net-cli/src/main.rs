@@ -15,6 +15,8 @@ mod limits;
 mod outcome;
 mod output;
 mod paths;
+#[cfg(all(unix, feature = "tls"))]
+mod pem;
 mod plan;
 #[cfg(target_os = "linux")]
 mod privileges;

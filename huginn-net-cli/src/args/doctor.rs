@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::ListFormat;
 
@@ -11,10 +11,13 @@ const DOCTOR_HELP: &str = "\
 Exit status: 0 if nothing is wrong, 1 otherwise. A note is not wrong.
 
 Example:
-  huginn-net doctor -i eth0 -o /var/log/huginn-net/events.json";
+  huginn-net doctor -i eth0 -o /var/log/huginn-net/events.json
+  sudo -u huginn-net huginn-net doctor --test-alert \\
+      --config /etc/huginn-net/huginn-net.toml";
 
 #[derive(Args, Debug)]
 #[command(after_help = DOCTOR_HELP)]
+#[command(group = ArgGroup::new("outputs").args(["output", "config"]).multiple(true))]
 pub(crate) struct DoctorArguments {
     /// Interface to check, or udp:PORT, tcp:HOST:PORT or file:DIR, which are opened; may be repeated [default: all interfaces that are up,
     /// without loopback]
@@ -28,6 +31,10 @@ pub(crate) struct DoctorArguments {
     /// Configuration file of 'live' whose interfaces and outputs are checked, too
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    /// Send an alert that says that it is a test through each output of --config and -o, and check nothing else
+    #[arg(long, requires = "outputs")]
+    pub(crate) test_alert: bool,
 
     /// Output format
     #[arg(long, value_enum, default_value = "human")]

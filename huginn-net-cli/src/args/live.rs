@@ -78,6 +78,9 @@ pub(crate) struct LiveArguments {
     pub(crate) tui: bool,
 
     #[command(flatten)]
+    pub(crate) tls: TlsArguments,
+
+    #[command(flatten)]
     pub(crate) rotation: RotationArguments,
 
     #[command(flatten)]
@@ -131,6 +134,34 @@ pub(crate) enum BackendArgument {
     Packet,
     /// libpcap (needs a build with the feature libpcap)
     Libpcap,
+}
+
+/// Configures TLS of an output.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = Category::OUTPUT.heading)]
+pub(crate) struct TlsArguments {
+    /// Authorities (PEM) that certify the server of -o tls:HOST:PORT or syslog:tls:HOST:PORT [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+
+    /// Certificate (PEM) by which such a server knows this program, with those that certify it
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// Private key (PEM) of --tls-cert
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Name that the certificate of such a server must have [default: HOST]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tls_server_name: Option<String>,
+}
+
+impl TlsArguments {
+    pub(crate) fn is_set(&self) -> bool {
+        let Self { tls_ca, tls_cert, tls_key, tls_server_name } = self;
+        [tls_ca, tls_cert, tls_key].iter().any(|path| path.is_some()) || tls_server_name.is_some()
+    }
 }
 
 /// Configures log rotation. Without these options only SIGHUP, which logrotate sends, reopens the file.
@@ -208,6 +239,18 @@ pub(crate) struct ServiceArguments {
     /// Serve Prometheus metrics at http://ADDR:PORT/metrics, and health at /healthz; a bare port listens on 127.0.0.1
     #[arg(long, value_name = "ADDR:PORT", value_parser = parse_address)]
     pub(crate) metrics: Option<SocketAddr>,
+
+    /// Require the bearer token of this file for /metrics; /healthz stays open
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub(crate) metrics_token_file: Option<PathBuf>,
+
+    /// Serve metrics over HTTPS, with this certificate (PEM) and those that certify it
+    #[arg(long, value_name = "FILE", requires_all = ["metrics", "metrics_tls_key"])]
+    pub(crate) metrics_tls_cert: Option<PathBuf>,
+
+    /// Private key (PEM) of --metrics-tls-cert
+    #[arg(long, value_name = "FILE", requires = "metrics_tls_cert")]
+    pub(crate) metrics_tls_key: Option<PathBuf>,
 
     /// Serve p0f's query API on this Unix socket
     #[arg(long, value_name = "PATH")]

@@ -57,8 +57,12 @@ pub(crate) use self::input::{InputArguments, InputLimits, NetworkArguments};
 #[cfg(unix)]
 pub(crate) use self::interfaces::InterfacesArguments;
 pub(crate) use self::inventory::{InventoryArguments, InventoryFormat};
+#[cfg(all(unix, feature = "tls"))]
+pub(crate) use self::live::TlsArguments;
 #[cfg(unix)]
-pub(crate) use self::live::{BackendArgument, ConfigPlace, LiveArguments, OptionValue, OptionValues};
+pub(crate) use self::live::{
+    BackendArgument, ConfigPlace, LiveArguments, OptionValue, OptionValues, ServiceArguments,
+};
 pub(crate) use self::output::{
     CertificateArgument, ColorArgument, DocumentArguments, Format, ListFormat, ListOutputArguments,
     OutputArguments,
@@ -139,9 +143,9 @@ pub(crate) enum Command {
     /// Analyse live traffic until SIGINT or SIGTERM
     #[cfg(unix)]
     Live(Box<LiveArguments>),
-    /// Make a running sensor read its files again, and say what is wrong with them
+    /// Make a running sensor read its files again
     ///
-    /// The sensor runs with 'live --control PATH'.
+    /// Waits for the outcome, and says what is wrong with them. The sensor runs with 'live --control PATH'.
     #[cfg(unix)]
     Reload(ControlArguments),
     /// Say whether a running sensor captures

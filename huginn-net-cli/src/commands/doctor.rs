@@ -1,8 +1,10 @@
 //! `huginn-net doctor`: what a sensor needs of this machine.
 
+use std::ffi::OsString;
 use std::fmt::{self, Display};
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use huginn_net_live::{
 };
 use nix::sys::utsname::uname;
 use rustix::fs::statvfs;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, geteuid, getrlimit};
 use serde::Serialize;
 
 use crate::args::{DoctorArguments, ListFormat, LiveArguments};
@@ -22,8 +24,9 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::LiveTarget;
 use crate::paths::{name_of, parent_directory};
-use crate::plan::target;
+use crate::plan::{LiveOutputPlan, live_outputs, target};
 use crate::privileges::{Confinement, how_to_get_rights, supported as confinement_supported};
+use crate::sensor::{TestDelivery, send_test_alert};
 use crate::views::columns::{Layout, Table, stdout_width};
 
 /// Error of the clock from which on times of events cannot be compared with those of other machines.
@@ -43,6 +46,64 @@ const MIN_OPEN_FILES: u64 = 1024;
 const MIN_SOCKET_BUFFER: u64 = 8 << 20;
 
 pub(super) fn run(args: &DoctorArguments) -> Result<Outcome, Failure> {
+    let rows = if args.test_alert { test_alerts(args)? } else { checks(args)? };
+    let mut out = io::stdout().lock();
+    match args.format {
+        ListFormat::Human => write_table(&mut out, &rows)?,
+        ListFormat::Json => {
+            for row in &rows {
+                serde_json::to_writer(&mut out, row).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+        }
+    }
+    let is_wrong = rows.iter().any(|row| row.state == State::Wrong);
+    Ok(if is_wrong { Outcome::Failed } else { Outcome::Complete })
+}
+
+/// Sends a test alert through each output.
+fn test_alerts(args: &DoctorArguments) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    let typed = args.output.iter().map(|path| {
+        let line = ["huginn-net", "live", "-i", "doctor", "-o"].map(OsString::from);
+        config::parse_live_only(line.into_iter().chain([path.into()]).collect())
+    });
+    for live in args.config.iter().map(|path| config::read(path)).chain(typed) {
+        let live = live?;
+        let interfaces = live.interfaces.clone();
+        for plan in live_outputs(live)? {
+            rows.push(test_alert(plan, interfaces.clone())?);
+        }
+    }
+    Ok(rows)
+}
+
+fn test_alert(plan: LiveOutputPlan, interfaces: Vec<String>) -> Result<Row, Failure> {
+    let name = plan.name.clone();
+    let row = |state, found: String| Row::new("test alert", state, found).of(&*name);
+    if let Some(owner) = plan.target.file().and_then(other_owner) {
+        let found = "root's file could not be written by the sensor".to_owned();
+        let fix = format!("sudo -u '#{owner}' huginn-net doctor --test-alert ...");
+        return Ok(row(State::Wrong, found).fix(fix));
+    }
+    Ok(match send_test_alert(plan, interfaces)? {
+        TestDelivery::Written => row(State::Ok, "written".into()),
+        TestDelivery::NotSelected => {
+            row(State::Note, "not written: it selects other events, or its format has no alerts".into())
+        }
+        TestDelivery::Failed(error) => row(State::Wrong, error),
+    })
+}
+
+/// The user of the folder of a file that root would make or replace in it.
+fn other_owner(path: &Path) -> Option<u32> {
+    let owner = fs::metadata(parent_directory(path)).ok()?.uid();
+    let is_device = fs::metadata(path).is_ok_and(|found| !found.is_file());
+    (geteuid().is_root() && owner != 0 && !is_device).then_some(owner)
+}
+
+/// Checks what a sensor needs.
+fn checks(args: &DoctorArguments) -> Result<Vec<Row>, Failure> {
     let (mut typed, mut outputs) = (args.interfaces.clone(), args.output.clone());
     if let Some(path) = &args.config {
         let LiveArguments { interfaces, outputs: configured, .. } = config::read(path)?;
@@ -73,18 +134,7 @@ pub(super) fn run(args: &DoctorArguments) -> Result<Outcome, Failure> {
     rows.extend([clock(), socket_buffer(), open_files()]);
     rows.extend(file_size());
     rows.extend(outputs.iter().filter_map(|path| output(path)));
-    let mut out = io::stdout().lock();
-    match args.format {
-        ListFormat::Human => write_table(&mut out, &rows)?,
-        ListFormat::Json => {
-            for row in &rows {
-                serde_json::to_writer(&mut out, row).map_err(io::Error::from)?;
-                writeln!(out)?;
-            }
-        }
-    }
-    let is_wrong = rows.iter().any(|row| row.state == State::Wrong);
-    Ok(if is_wrong { Outcome::Failed } else { Outcome::Complete })
+    Ok(rows)
 }
 
 fn write_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! `--metrics`: counters and health over HTTP, for Prometheus and other monitors.
+//! `--metrics`: counters and health over HTTP or HTTPS, for Prometheus and other monitors.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::{task, time};
 
 use super::clients::Clients;
 use super::exposition::{self, Format};
-use super::{ACCEPT_RETRY_DELAY, Health, Readings};
+use super::{ACCEPT_RETRY_DELAY, Health, MetricsConfig, Readings};
 
 /// Maximum lifetime of a connection to the metrics, which serves one request: the default `scrape_timeout` of
 /// Prometheus.
@@ -29,23 +30,38 @@ const MAX_METRICS_HEAD_BYTES: usize = 16 << 10;
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
 /// Serves all clients.
-pub(super) async fn serve(listener: TcpListener, readings: Arc<Readings>) {
+pub(super) async fn serve(listener: TcpListener, config: Arc<MetricsConfig>, readings: Arc<Readings>) {
     let mut clients = Clients::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
-        let answer = answer(stream, Arc::clone(&readings));
+        let answer = answer(stream, Arc::clone(&config), Arc::clone(&readings));
         // Slow clients get no answer.
         clients.admit(|_| async { drop(time::timeout(METRICS_CONNECTION_TIMEOUT, answer).await) });
     }
 }
 
-async fn answer(stream: TcpStream, readings: Arc<Readings>) -> hyper::Result<()> {
+async fn answer(stream: TcpStream, config: Arc<MetricsConfig>, readings: Arc<Readings>) {
+    #[cfg(feature = "tls")]
+    if let Some(tls) = &config.tls {
+        if let Ok(stream) = tokio_rustls::TlsAcceptor::from(Arc::clone(tls)).accept(stream).await {
+            let _ = answer_over(stream, config, readings).await;
+        }
+        return;
+    }
+    let _ = answer_over(stream, config, readings).await;
+}
+
+async fn answer_over(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    config: Arc<MetricsConfig>,
+    readings: Arc<Readings>,
+) -> hyper::Result<()> {
     let service = service_fn(|request| {
-        let readings = Arc::clone(&readings);
-        async { Ok::<_, Infallible>(respond(request, readings).await) }
+        let (config, readings) = (Arc::clone(&config), Arc::clone(&readings));
+        async move { Ok::<_, Infallible>(respond(request, &config, readings).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
@@ -56,7 +72,11 @@ async fn answer(stream: TcpStream, readings: Arc<Readings>) -> hyper::Result<()>
         .await
 }
 
-async fn respond(request: Request<Incoming>, readings: Arc<Readings>) -> Response<Full<Bytes>> {
+async fn respond(
+    request: Request<Incoming>,
+    config: &MetricsConfig,
+    readings: Arc<Readings>,
+) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     if !["/metrics", "/healthz"].contains(&path) {
         return plain(StatusCode::NOT_FOUND, "metrics are at /metrics, health is at /healthz\n");
@@ -69,6 +89,14 @@ async fn respond(request: Request<Incoming>, readings: Arc<Readings>) -> Respons
     }
     if path == "/healthz" {
         return answer_health((readings.health)());
+    }
+    // Of several values, the first one counts.
+    let authorization = request.headers().get(AUTHORIZATION).map_or(&[][..], HeaderValue::as_bytes);
+    if config.token.is_some_and(|token| !token.admits(authorization)) {
+        let mut response =
+            plain(StatusCode::UNAUTHORIZED, "the token of --metrics-token-file is missing or wrong\n");
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
     }
     let format = Format::from_accept(request.headers().get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
     let text = task::spawn_blocking(move || exposition::write(&(readings.counters)(), format)).await;

@@ -8,6 +8,7 @@ pub(crate) mod counters;
 mod exposition;
 mod families;
 mod metrics;
+mod metrics_config;
 mod p0f_socket;
 #[cfg(target_os = "linux")]
 mod process;
@@ -29,6 +30,9 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use self::counters::LiveCounters;
+#[cfg(feature = "tls")]
+pub(crate) use self::metrics_config::metrics_tls;
+pub(crate) use self::metrics_config::{MetricsConfig, MetricsToken};
 pub(crate) use self::requests::{ControlAnswer, ControlRequest};
 pub(crate) use self::socket_file::SocketConfig;
 use self::socket_file::SocketFile;
@@ -100,7 +104,7 @@ pub(crate) enum ControlError {
 /// The sockets that are asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ControlConfig {
-    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) metrics: Option<MetricsConfig>,
     pub(crate) p0f: Option<SocketConfig>,
     pub(crate) requests: Option<SocketConfig>,
 }
@@ -115,7 +119,7 @@ impl ControlConfig {
 /// Listening sockets: bound before privileges are dropped, served afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
-    metrics: Option<TcpListener>,
+    metrics: Option<(TcpListener, MetricsConfig)>,
     p0f: Option<SocketFile>,
     requests: Option<SocketFile>,
 }
@@ -124,19 +128,29 @@ impl Sockets {
     /// Binds the requested sockets. Unix sockets have their owner and permissions before a client can connect.
     pub(crate) fn bind(config: &ControlConfig) -> Result<Self, ControlError> {
         let ControlConfig { metrics, p0f, requests } = config;
-        let listen = |address: SocketAddr| {
-            TcpListener::bind(address).map_err(|source| ControlError::Metrics { address, source })
+        let listen = |config: &MetricsConfig| {
+            let address = config.address;
+            let listener = TcpListener::bind(address);
+            let listener = listener.map_err(|source| ControlError::Metrics { address, source })?;
+            Ok::<_, ControlError>((listener, config.clone()))
         };
         Ok(Self {
-            metrics: metrics.map(listen).transpose()?,
+            metrics: metrics.as_ref().map(listen).transpose()?,
             p0f: p0f.as_ref().map(SocketFile::bind).transpose()?,
             requests: requests.as_ref().map(SocketFile::bind).transpose()?,
         })
     }
 
     /// Returns the metrics address, with the assigned port if port 0 was requested.
-    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics.as_ref()?.local_addr().ok()
+    #[cfg(test)]
+    fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref()?.0.local_addr().ok()
+    }
+
+    /// Returns where metrics are, with the assigned port if port 0 was requested.
+    pub(crate) fn metrics_url(&self) -> Option<String> {
+        let (listener, config) = self.metrics.as_ref()?;
+        Some(format!("{}://{}/metrics", config.scheme(), listener.local_addr().ok()?))
     }
 
     /// Serves clients in a new thread until [stopped](ControlServer::stop). Returns `None` if no socket is bound.
@@ -158,10 +172,10 @@ impl Sockets {
             .build()?;
         {
             let _context = runtime.enter();
-            if let Some(listener) = metrics {
+            if let Some((listener, config)) = metrics {
                 listener.set_nonblocking(true)?;
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                runtime.spawn(metrics::serve(listener, Arc::clone(&readings)));
+                runtime.spawn(metrics::serve(listener, Arc::new(config), Arc::clone(&readings)));
             }
             if let Some(socket) = &p0f {
                 runtime.spawn(p0f_socket::serve(socket.listener()?, hosts));

@@ -53,7 +53,10 @@ fn p0f_config(socket: SocketConfig) -> ControlConfig {
 }
 
 fn metrics_config() -> ControlConfig {
-    ControlConfig { metrics: Some((Ipv4Addr::LOCALHOST, 0).into()), ..ControlConfig::default() }
+    ControlConfig {
+        metrics: Some(MetricsConfig::new((Ipv4Addr::LOCALHOST, 0).into())),
+        ..ControlConfig::default()
+    }
 }
 
 fn no_reload() -> StartReload {
@@ -262,9 +265,12 @@ fn socket_belongs_to_unprivileged_user() {
 #[test]
 fn port_in_use_is_named_in_error() {
     let (address, server) = serve_metrics();
-    let error = Sockets::bind(&ControlConfig { metrics: Some(address), ..ControlConfig::default() })
-        .unwrap_err()
-        .to_string();
+    let error = Sockets::bind(&ControlConfig {
+        metrics: Some(MetricsConfig::new(address)),
+        ..ControlConfig::default()
+    })
+    .unwrap_err()
+    .to_string();
     assert!(error.starts_with(&format!("--metrics {address}: ")), "{error}");
     server.stop();
 }
@@ -435,5 +441,41 @@ fn reload_of_a_sensor_that_ends_fails() {
     let config = ControlConfig { requests, ..ControlConfig::default() };
     let server = Sockets::bind(&config).unwrap().serve(hosts(), readings(), no_reload()).unwrap().unwrap();
     assert_eq!(ask(&path, b"reload\n"), r#"{"ok":false,"error":"the sensor ends"}"#);
+    server.stop();
+}
+
+#[test]
+fn metrics_need_the_token_and_health_does_not() {
+    let (folder, _) = folder();
+    let path = folder.path().join("token");
+    for wrong in ["", " \n", "two words", "\u{fc}"] {
+        fs::write(&path, wrong).unwrap();
+        let error = MetricsToken::read("--metrics-token-file", &path).unwrap_err();
+        assert!(error.starts_with("--metrics-token-file: ") && error.contains("one word"), "{error}");
+    }
+    fs::write(&path, "secret-1\n").unwrap();
+    let token = MetricsToken::read("--metrics-token-file", &path).unwrap();
+    let mut config = metrics_config();
+    config.metrics.as_mut().unwrap().token = Some(token);
+    let sockets = Sockets::bind(&config).unwrap();
+    let address = sockets.metrics_address().unwrap();
+    let server = sockets.serve(hosts(), readings(), no_reload()).unwrap().unwrap();
+    for (header, status) in [
+        ("", "401 Unauthorized"),
+        ("Authorization: Bearer secret-2\r\n", "401 Unauthorized"),
+        ("Authorization: Bearer secret-\r\n", "401 Unauthorized"),
+        ("Authorization: Basic secret-1\r\n", "401 Unauthorized"),
+        ("Authorization: secret-1\r\n", "401 Unauthorized"),
+        ("Authorization: Bearer\r\n", "401 Unauthorized"),
+        ("Authorization: Bearer secret-1\r\n", "200 OK"),
+        ("authorization: bearer secret-1\r\n", "200 OK"),
+    ] {
+        let answer = request(address, &format!("GET /metrics HTTP/1.1\r\nHost: x\r\n{header}\r\n"));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{header}: {answer:.200}");
+        assert_eq!(answer.contains("huginn_net_frames_total"), status == "200 OK");
+        assert_eq!(answer.contains("www-authenticate: Bearer\r\n"), status != "200 OK");
+    }
+    let health = request(address, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(health.starts_with("HTTP/1.1 200 OK\r\n"), "{health}");
     server.stop();
 }

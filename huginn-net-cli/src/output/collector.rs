@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use super::Target;
+#[cfg(feature = "tls")]
+use super::tls::{TlsClient, TlsFiles};
 
 /// Where the events of an output go.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +30,8 @@ pub(crate) struct Collector {
 #[derive(Clone, Debug)]
 pub(crate) enum CollectorSocket {
     Tcp(Server),
+    #[cfg(feature = "tls")]
+    Tls(Server, TlsClient),
     /// Each line is a datagram.
     Udp(Server),
     UnixStream(PathBuf),
@@ -46,7 +50,12 @@ pub(crate) struct Server {
 }
 
 /// The prefixes of names of sockets.
-const PREFIXES: [&str; 3] = ["tcp:", "unix:", "syslog:"];
+const PREFIXES: [&str; 4] = ["tcp:", "tls:", "unix:", "syslog:"];
+
+/// Whether a path is the name of a socket with TLS.
+pub(crate) fn names_tls(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.strip_prefix("syslog:").unwrap_or(name).starts_with("tls:"))
+}
 
 /// Whether a path is the name of a socket.
 pub(crate) fn names_socket(path: &Path) -> bool {
@@ -70,30 +79,62 @@ impl LiveTarget {
         }
     }
 
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self, Self::Socket(_))
+    }
+
     /// The port of TCP.
     pub(crate) fn tcp_port(&self) -> Option<u16> {
-        match self {
-            Self::Socket(Collector { socket: CollectorSocket::Tcp(server), .. }) => Some(server.port),
+        let Self::Socket(Collector { socket, .. }) = self else { return None };
+        match socket {
+            CollectorSocket::Tcp(server) => Some(server.port),
+            #[cfg(feature = "tls")]
+            CollectorSocket::Tls(server, _) => Some(server.port),
             _ => None,
+        }
+    }
+
+    /// Reads the files of an output over TLS.
+    #[cfg(feature = "tls")]
+    pub(crate) fn use_tls(&mut self, files: TlsFiles) -> Result<(), String> {
+        match self {
+            Self::Socket(Collector { socket: CollectorSocket::Tls(_, client), .. }) => {
+                client.use_files(files)
+            }
+            _ => Ok(()),
         }
     }
 
     /// Whether the name of a host is looked up again when the connection ends.
     pub(crate) fn has_host_name(&self) -> bool {
         let Self::Socket(Collector { socket, .. }) = self else { return false };
-        match socket {
-            CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) => {
-                server.host.parse::<IpAddr>().is_err()
-            }
-            CollectorSocket::UnixStream(_) | CollectorSocket::UnixDatagram(_) => false,
-        }
+        socket.server().is_some_and(|server| server.host.parse::<IpAddr>().is_err())
     }
 }
 
-/// Two sockets are one if they have one name.
+/// Two sockets are one if they have one name, and the same options of TLS.
 impl PartialEq for Collector {
     fn eq(&self, other: &Self) -> bool {
+        #[cfg(feature = "tls")]
+        if let (CollectorSocket::Tls(_, client), CollectorSocket::Tls(_, of_other)) =
+            (&self.socket, &other.socket)
+            && client != of_other
+        {
+            return false;
+        }
         self.name == other.name
+    }
+}
+
+impl CollectorSocket {
+    /// The host; `None` on this machine.
+    fn server(&self) -> Option<&Server> {
+        match self {
+            Self::Tcp(server) | Self::Udp(server) => Some(server),
+            #[cfg(feature = "tls")]
+            Self::Tls(server, _) => Some(server),
+            Self::UnixStream(_) | Self::UnixDatagram(_) => None,
+        }
     }
 }
 
@@ -122,6 +163,16 @@ impl Collector {
         };
         let socket = match rest.split_once(':') {
             Some(("tcp", server)) => Server::parse(server).map(CollectorSocket::Tcp),
+            #[cfg(feature = "tls")]
+            Some(("tls", server)) => Server::parse(server).map(|server| {
+                let client = TlsClient::new(&server.host);
+                CollectorSocket::Tls(server, client)
+            }),
+            #[cfg(not(feature = "tls"))]
+            Some(("tls", _)) => {
+                let name = crate::paths::name_of(path);
+                return Err(format!("{name}: this build has no TLS: build it with `--features tls`"));
+            }
             Some(("udp", server)) if is_syslog => Server::parse(server).map(CollectorSocket::Udp),
             Some(("unix", path)) if !path.is_empty() => Some(match is_syslog {
                 true => CollectorSocket::UnixDatagram(path.into()),
@@ -132,7 +183,7 @@ impl Collector {
         match socket {
             Some(socket) => Ok(Self { name, socket, is_syslog }),
             None => Err(format!(
-                "{}: expected tcp:HOST:PORT, unix:PATH, syslog:tcp:HOST:PORT, syslog:udp:HOST:PORT or syslog:unix:PATH",
+                "{}: expected tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, or syslog: and tcp:HOST:PORT, tls:HOST:PORT, udp:HOST:PORT or unix:PATH",
                 crate::paths::name_of(path)
             )),
         }
@@ -145,10 +196,7 @@ impl Collector {
 
     /// Whether the address is known.
     pub(crate) fn is_resolved(&self) -> bool {
-        match &self.socket {
-            CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) => !server.addresses.is_empty(),
-            CollectorSocket::UnixStream(_) | CollectorSocket::UnixDatagram(_) => true,
-        }
+        self.socket.server().is_none_or(|server| !server.addresses.is_empty())
     }
 }
 
@@ -206,6 +254,14 @@ mod tests {
             ["tcp:9000", "tcp::9000", "tcp:h:x", "tcp:h:70000", "unix:", "syslog:9000", "syslog:/dev/log"]
         {
             assert!(parse(name).unwrap_err().starts_with(name), "{name}");
+        }
+        for name in ["tls:[::1]:6514", "syslog:tls:127.0.0.1:6514"] {
+            match parse(name) {
+                Ok(target) => assert!(cfg!(feature = "tls") && target.tcp_port() == Some(6514), "{name}"),
+                Err(error) => {
+                    assert!(cfg!(not(feature = "tls")) && error.contains("this build has no TLS"), "{error}")
+                }
+            }
         }
         for name in ["events.json", "./tcp:127.0.0.1:9000", "udp:127.0.0.1:9"] {
             assert!(matches!(parse(name), Ok(LiveTarget::File(_))), "{name}");

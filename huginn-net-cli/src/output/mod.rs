@@ -17,6 +17,8 @@ mod selected;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
+#[cfg(all(unix, feature = "tls"))]
+mod tls;
 mod unfinished_file;
 mod zeek_folder;
 mod zone;
@@ -24,7 +26,7 @@ mod zone;
 use std::path::PathBuf;
 
 #[cfg(unix)]
-pub(crate) use self::collector::{LiveTarget, names_socket};
+pub(crate) use self::collector::{LiveTarget, names_socket, names_tls};
 #[cfg(unix)]
 pub(crate) use self::error::{OutputError, check_new_file};
 pub(crate) use self::events::EventOutput;
@@ -33,6 +35,8 @@ pub(crate) use self::files::{Rotation, StampedFiles};
 pub(crate) use self::own_fields::OwnFields;
 pub(crate) use self::packets::{PCAPNG_APPLICATION, last_boundary, packet_comment, write_commented};
 pub(crate) use self::progress::Progress;
+#[cfg(target_os = "linux")]
+pub(crate) use self::queue::EVENTS_WAIT;
 #[cfg(unix)]
 pub(crate) use self::queue::messages::Messages;
 #[cfg(unix)]
@@ -48,6 +52,8 @@ pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, RepeatedCertificates, TextFormat, TextOptions, TextWriter,
     certificate_problems, certificate_remarks, certificates_in_words, handshake_in_words,
 };
+#[cfg(all(unix, feature = "tls"))]
+pub(crate) use self::tls::TlsFiles;
 pub(crate) use self::unfinished_file::Document;
 pub(crate) use self::zeek_folder::ZeekFolder;
 pub(crate) use self::zone::Zone;

@@ -1,6 +1,5 @@
 //! What `live` captures, and what it writes.
 
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +15,13 @@ use super::{
     AnalysisPlan, BaselineFile, FrameFilter, GrowingKeyLogs, ReloadPlan, WatchFiles, analysis, output,
     refusals, select,
 };
-use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments};
+use crate::args::{
+    BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments, ServiceArguments,
+};
 use crate::config;
-use crate::control::{ControlConfig, SocketConfig};
+#[cfg(feature = "tls")]
+use crate::control::metrics_tls;
+use crate::control::{ControlConfig, MetricsConfig, MetricsToken, SocketConfig};
 use crate::failure::Failure;
 use crate::output::{Selected, Zone};
 use crate::paths::{new_name, resolved, unread_name};
@@ -135,7 +138,7 @@ pub(super) struct LiveParts {
     pub(super) outputs: Vec<LiveOutputPlan>,
     pub(super) extract: Option<LiveExtractPlan>,
     pub(super) key_logs: Option<GrowingKeyLogs>,
-    pub(super) metrics: Option<SocketAddr>,
+    pub(super) metrics: Option<MetricsConfig>,
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
     /// Path of the socket of requests.
@@ -204,6 +207,15 @@ pub(super) fn needed_outputs(args: &LiveArguments) -> Vec<&OutputArguments> {
     args.outputs.iter().map(|output| &output.run.output).chain(of_extract).collect()
 }
 
+/// The outputs of a command line, whose files are read.
+#[cfg(target_os = "linux")]
+pub(crate) fn live_outputs(mut args: LiveArguments) -> Result<Vec<LiveOutputPlan>, Failure> {
+    prepare(&mut args).map_err(|failure| config::locate(args.place.as_ref(), failure))?;
+    let outputs = args.outputs.iter().map(LiveOutputPlan::new).collect::<Result<Vec<_>, Failure>>()?;
+    Surroundings::default().check(&outputs)?;
+    Ok(outputs)
+}
+
 impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         let place = args.place.clone();
@@ -258,7 +270,7 @@ impl LivePlan {
                 outputs,
                 extract,
                 key_logs,
-                metrics: service.metrics,
+                metrics: metrics_config(&service)?,
                 p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
                 requests: service.control,
                 hosts_file: service.hosts_file,
@@ -361,6 +373,30 @@ impl LivePlan {
 /// What follows a prefix in the names of sockets and streams.
 fn names_after<'a>(interfaces: &'a [String], prefix: &'a str) -> impl Iterator<Item = &'a str> {
     interfaces.iter().filter_map(move |name| name.strip_prefix(prefix))
+}
+
+/// Reads the files that say who may read metrics.
+fn metrics_config(service: &ServiceArguments) -> Result<Option<MetricsConfig>, Failure> {
+    let Some(address) = service.metrics else { return Ok(None) };
+    let mut config = MetricsConfig::new(address);
+    let wrong = |error: String| Failure::Usage(error.into());
+    if let Some(path) = &service.metrics_token_file {
+        config.token = Some(MetricsToken::read("--metrics-token-file", path).map_err(wrong)?);
+    }
+    if let (Some(certificate), Some(key)) = (&service.metrics_tls_cert, &service.metrics_tls_key) {
+        #[cfg(feature = "tls")]
+        {
+            config.tls = Some(metrics_tls(certificate, key).map_err(wrong)?);
+        }
+        #[cfg(not(feature = "tls"))]
+        {
+            let _ = (certificate, key);
+            return Err(wrong(
+                "--metrics-tls-cert: this build has no TLS: build it with `--features tls`".into(),
+            ));
+        }
+    }
+    Ok(Some(config))
 }
 
 /// The source and the analyzer of a capture.

@@ -9,8 +9,10 @@ use super::refusals;
 use crate::args::{CertificateArgument, ConfigPlace, Format, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
-use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, names_socket};
+use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, names_socket, names_tls};
 use crate::paths::{PathName, is_same_file, resolved};
+#[cfg(feature = "tls")]
+use crate::{args::TlsArguments, output::TlsFiles};
 
 /// Where some events go, and in which form.
 pub(crate) struct LiveOutputPlan {
@@ -42,6 +44,12 @@ impl LiveOutputPlan {
             keep: rotation.rotate_keep,
         };
         let plan = Self::of_target(target, content)?;
+        #[cfg(feature = "tls")]
+        let plan = {
+            let mut plan = plan;
+            plan.target.use_tls(tls_files(args)).map_err(|error| Failure::Usage(error.into()))?;
+            plan
+        };
         let hour_folders = args.rotation.has_hour_folders();
         Ok(Self { rotation, hour_folders, once: args.once, values: output_values(args), ..plan })
     }
@@ -75,6 +83,13 @@ impl LiveOutputPlan {
             values: OptionValues::new(),
         })
     }
+}
+
+/// The files of an output over TLS.
+#[cfg(feature = "tls")]
+pub(super) fn tls_files(args: &LiveArguments) -> TlsFiles {
+    let TlsArguments { tls_ca, tls_cert, tls_key, tls_server_name } = args.tls.clone();
+    TlsFiles { ca: tls_ca, identity: tls_cert.zip(tls_key), server_name: tls_server_name }
 }
 
 /// An option of an output that a default of the file may set.
@@ -116,6 +131,14 @@ const DEFAULTS: &[OutputDefault] = &[
         name: "local-time",
         fits: |args| format(args) == Format::Human,
         leave_out: |args| args.run.output.local_time = false,
+    },
+    OutputDefault { name: "tls-ca", fits: is_tls, leave_out: |args| args.tls.tls_ca = None },
+    OutputDefault { name: "tls-cert", fits: is_tls, leave_out: |args| args.tls.tls_cert = None },
+    OutputDefault { name: "tls-key", fits: is_tls, leave_out: |args| args.tls.tls_key = None },
+    OutputDefault {
+        name: "tls-server-name",
+        fits: is_tls,
+        leave_out: |args| args.tls.tls_server_name = None,
     },
     OutputDefault { name: "rotate-size", fits: is_file, leave_out: |args| args.rotation.rotate_size = None },
     OutputDefault {
@@ -168,6 +191,11 @@ fn is_socket(args: &LiveArguments) -> bool {
     args.run.output.output.as_deref().is_some_and(names_socket)
 }
 
+/// Whether the output is a socket with TLS.
+pub(super) fn is_tls(args: &LiveArguments) -> bool {
+    args.run.output.output.as_deref().is_some_and(names_tls)
+}
+
 fn is_file(args: &LiveArguments) -> bool {
     target(args.run.output.output.as_deref()) != Target::Stdout && !is_socket(args)
 }
@@ -196,6 +224,7 @@ pub(super) fn check(args: &LiveArguments, has_view: bool) -> Result<(), Failure>
     refusals::PARQUET_ROTATION.check(is_table(args) && !is_rotated_file)?;
     let writes_once = run.output.certificates == CertificateArgument::Once;
     refusals::CERTIFICATES_SOCKET.check(is_socket && writes_once)?;
+    refusals::TLS_OPTIONS.check(args.tls.is_set() && !is_tls(args))?;
     refusals::HOUR_FOLDERS_FORMAT.check(has_folders && !is_table(args))?;
     refusals::ROTATION_WITHOUT_FILE.check(rotates && !is_rotated_file)
 }
@@ -223,8 +252,11 @@ impl Surroundings {
                 return Err(Failure::Usage(format!("two outputs name {}", output.target).into()));
             }
             // Counters and messages could not tell them apart.
-            if others.any(|other| other.name == output.name) {
+            if let Some(other) = others.find(|other| other.name == output.name) {
                 let name = &output.name;
+                if other.target.is_socket() {
+                    return Err(Failure::Usage(format!("two outputs name {name}").into()));
+                }
                 let message =
                     format!("standard output and a file are both called {name}: write ./{name} for the file");
                 return Err(Failure::Usage(message.into()));

@@ -42,6 +42,8 @@ pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
 pub(crate) use self::key_log::GrowingKeyLogs;
 pub(crate) use self::key_log::KeyLog;
+#[cfg(target_os = "linux")]
+pub(crate) use self::live::live_outputs;
 #[cfg(unix)]
 pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan, StatePlan};
 #[cfg(unix)]

@@ -75,6 +75,8 @@ refusals! {
         => "--zeek-dir is for logs of Zeek: add --format zeek or zeek-tsv, or leave it out";
     SOCKET_OF_CAPTURES: "pcap -o tcp:localhost:9000 FILE"
         => "only 'live' writes to sockets; ./{} names a file";
+    TLS_OPTIONS: "live -i IFACE -o tcp:localhost:9000 --tls-ca FILE"
+        => "--tls-ca, --tls-cert, --tls-key and --tls-server-name are for -o tls:HOST:PORT and syslog:tls:HOST:PORT";
     SYSLOG_BLOCKS: "live -i IFACE -o syslog:udp:localhost:514 -v"
         => "messages of syslog are lines: leave --verbose out";
     TERMINAL_VIEW: "live -i IFACE --tui --format json"

@@ -13,10 +13,14 @@ use super::analysis::{ReplaceableSettings, follows_handshakes, packet_filter};
 use super::databases::read_databases;
 use super::live::{is_p0f, needed_outputs, prepare};
 use super::live_output::{LiveOutputPlan, Surroundings, is_table, output_values};
+#[cfg(feature = "tls")]
+use super::live_output::{is_tls, tls_files};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
 use crate::args::{Category, DatabaseArguments, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
+#[cfg(feature = "tls")]
+use crate::output::TlsFiles;
 
 /// The files that SIGHUP reads again, and the settings that they change.
 #[derive(Debug)]
@@ -127,6 +131,9 @@ fn changes(before: &OptionValues, now: &OptionValues) -> Changes {
 struct NamedFiles {
     databases: DatabaseArguments,
     lists: Vec<PathBuf>,
+    /// Those of outputs over TLS.
+    #[cfg(feature = "tls")]
+    tls: Vec<TlsFiles>,
 }
 
 /// What was read. Nothing of it is used yet.
@@ -136,6 +143,8 @@ pub(crate) struct Reread {
     /// The databases; `None` for the built-in ones.
     pub(crate) databases: Option<Result<NamingDatabases, Failure>>,
     pub(crate) lists: Option<Result<(WatchLists, LoadedLists), Failure>>,
+    /// Whether the files of outputs over TLS are valid: each connection reads them again.
+    pub(crate) tls: Result<(), Failure>,
 }
 
 /// A valid configuration.
@@ -198,6 +207,7 @@ impl ReloadPlan {
         Reread {
             databases: has_databases.then(|| read_databases(&files.databases)),
             lists: self.watch.is_some().then(|| read_lists(&files.lists)),
+            tls: files.check_tls(),
             configuration,
         }
     }
@@ -281,7 +291,20 @@ impl ReloadPlan {
 impl NamedFiles {
     fn new(args: &LiveArguments) -> Self {
         let run = &args.run;
-        Self { databases: run.analysis.databases.clone(), lists: run.events.alerts.fingerprints.clone() }
+        Self {
+            databases: run.analysis.databases.clone(),
+            lists: run.events.alerts.fingerprints.clone(),
+            #[cfg(feature = "tls")]
+            tls: args.outputs.iter().filter(|output| is_tls(output)).map(tls_files).collect(),
+        }
+    }
+
+    fn check_tls(&self) -> Result<(), Failure> {
+        #[cfg(feature = "tls")]
+        for files in &self.tls {
+            files.read().map_err(|error| Failure::Usage(error.into()))?;
+        }
+        Ok(())
     }
 
     fn has_databases(&self) -> bool {
@@ -289,7 +312,10 @@ impl NamedFiles {
     }
 
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.databases.db.iter().chain(&self.databases.clients).chain(&self.lists)
+        let paths = self.databases.db.iter().chain(&self.databases.clients).chain(&self.lists);
+        #[cfg(feature = "tls")]
+        let paths = paths.chain(self.tls.iter().flat_map(TlsFiles::paths));
+        paths
     }
 }
 

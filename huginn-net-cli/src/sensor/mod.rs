@@ -19,6 +19,8 @@ mod service_manager;
 mod started;
 mod state;
 mod status;
+#[cfg(target_os = "linux")]
+mod test_alert;
 mod view;
 mod watch;
 
@@ -30,6 +32,8 @@ use huginn_net_live::{LiveError, LiveSource};
 
 use self::started::Sensor;
 use self::state::Restored;
+#[cfg(target_os = "linux")]
+pub(crate) use self::test_alert::{TestDelivery, send_test_alert};
 use crate::control::Sockets;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -163,8 +167,8 @@ impl StandardError {
         if let Some(warning) = rights.warning() {
             self.messages.warn(&warning);
         }
-        if let Some(address) = sockets.metrics_address().filter(|_| what.has_totals) {
-            self.messages.print(&format_args!("metrics at http://{address}/metrics"));
+        if let Some(url) = sockets.metrics_url().filter(|_| what.has_totals) {
+            self.messages.print(&format_args!("metrics at {url}"));
         }
     }
 }

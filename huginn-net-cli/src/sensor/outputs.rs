@@ -55,7 +55,8 @@ pub(super) struct Setting {
     /// Whether the terminal shows events itself.
     pub(super) has_view: bool,
     pub(super) messages: Messages,
-    pub(super) stopper: Stopper,
+    /// What stops the capture, if there is one.
+    pub(super) stopper: Option<Stopper>,
 }
 
 /// The queues of the outputs.
@@ -156,7 +157,7 @@ impl Outputs {
         let (current, stopper) = (self.current.clone(), self.setting.stopper.clone());
         queue.on_close(move || {
             if are_closed(&current.get()) {
-                stopper.stop();
+                stopper.iter().for_each(Stopper::stop);
             }
         });
     }

@@ -139,14 +139,14 @@ impl Reload {
 
     fn read_and_use(&mut self, errors: &mut Vec<String>) {
         let start = Instant::now();
-        let Reread { configuration, databases, lists } = match at_low_priority(|| self.plan.read()) {
+        let Reread { configuration, databases, lists, tls } = match at_low_priority(|| self.plan.read()) {
             Ok(reread) => reread,
             Err(error) => {
                 self.fail(format!("cannot read files again: {error}"), errors);
                 return;
             }
         };
-        let is_valid = !matches!(databases, Some(Err(_))) && !matches!(lists, Some(Err(_)));
+        let is_valid = !matches!(databases, Some(Err(_))) && !matches!(lists, Some(Err(_))) && tls.is_ok();
         // Options that changed are used together, with the files that they name.
         let has_changes =
             matches!(&configuration, Some(Ok(configuration)) if !configuration.changed.is_empty());
@@ -185,6 +185,10 @@ impl Reload {
                 self.stays(&error, "the watch lists stay as they were", errors);
             }
             _ => {}
+        }
+        // An invalid configuration may name others.
+        if let (Err(error), None | Some(Ok(_))) = (&tls, &configuration) {
+            self.stays(error, "outputs use the certificates that they have", errors);
         }
         match configuration {
             Some(Err(error)) => self.stays(&error, "the configuration stays as it was", errors),

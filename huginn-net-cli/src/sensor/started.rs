@@ -72,7 +72,7 @@ impl Sensor {
             interfaces: names.clone(),
             has_view: plan.view.is_some(),
             messages: messages.clone(),
-            stopper: stopper.clone(),
+            stopper: Some(stopper.clone()),
         };
         let outputs = Outputs::open(plan.outputs, can_change, setting)?;
         let measures = Measures::new(plan.watch, messages)?;

@@ -904,6 +904,71 @@ fn doctor_says_what_is_wrong_and_needs_no_rights() {
 }
 
 /// The frames of a capture.
+#[test]
+fn doctor_sends_a_test_alert_through_each_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display().to_string();
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let syslog = UdpSocket::bind("127.0.0.1:0").unwrap();
+    syslog.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let (tcp, udp) = (collector.local_addr().unwrap(), syslog.local_addr().unwrap());
+    let formats = ["human", "json", "eve", "zeek", "ecs", "ocsf"];
+    let mut text = format!("interface = 'lo'\nsensor-name = 'berlin-1'\nfingerprints = ['{place}/list']\n");
+    for format in formats {
+        text.push_str(&format!("[[output]]\noutput = '{place}/{format}'\nformat = '{format}'\n"));
+    }
+    for options in [
+        format!("'tcp:{tcp}'\nformat = 'json'\nevents = ['match']"),
+        format!("'syslog:udp:{udp}'\nformat = 'json'"),
+        format!("'{place}/others'\nformat = 'json'\nwhere = \"event == 'tcp_syn'\""),
+        format!("'{place}/p0f'\nformat = 'p0f'"),
+        format!("'unix:{place}/nobody'\nformat = 'json'"),
+        format!("'{place}/absent/events'\nformat = 'json'"),
+    ] {
+        text.push_str(&format!("[[output]]\noutput = {options}\n"));
+    }
+    let config = folder.path().join("live.toml");
+    fs::write(&config, text).unwrap();
+    let received = thread::spawn(move || {
+        let mut text = String::new();
+        collector.accept().unwrap().0.read_to_string(&mut text).unwrap();
+        text
+    });
+    let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["doctor", "--test-alert", "--format", "json", "--config", config.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stdout}{stderr}");
+    let rows: Vec<serde_json::Value> =
+        stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().all(|row| row["check"] == "test alert"), "{stdout}");
+    let states: Vec<&str> = rows.iter().map(|row| row["state"].as_str().unwrap()).collect();
+    assert_eq!(states, [&["ok"; 8][..], &["note", "note", "wrong", "wrong"]].concat(), "{stdout}");
+    for (row, reason) in rows.iter().rev().zip(["No such file or directory", "No such file or directory"]) {
+        assert!(row["found"].as_str().unwrap().starts_with(reason), "{row}");
+    }
+    let mark = "test of huginn-net doctor";
+    for format in formats {
+        let text = fs::read_to_string(folder.path().join(format)).unwrap();
+        assert!(text.lines().count() == 1 && text.contains(mark), "{format}: {text}");
+        assert_eq!(text.contains("berlin-1"), format != "human", "{format}: {text}");
+    }
+    assert_eq!(lines(&folder.path().join("others")), 0);
+    let mut datagram = [0; 10_000];
+    let length = syslog.recv(&mut datagram).unwrap();
+    for text in [&*received.join().unwrap(), str::from_utf8(&datagram[..length]).unwrap()] {
+        assert!(text.contains(mark), "{text}");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["doctor", "--test-alert", "-o", &format!("{place}/typed")])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(fs::read_to_string(folder.path().join("typed")).unwrap().contains(mark));
+}
+
 fn frames(path: &Path) -> Vec<Vec<u8>> {
     let mut reader = CaptureReader::open(path).unwrap();
     let mut frames = Vec::new();

@@ -46,6 +46,8 @@ mod structure;
 #[cfg(feature = "parquet")]
 mod tables;
 mod tls_output;
+#[cfg(all(target_os = "linux", feature = "tls"))]
+mod tls_outputs;
 mod tools;
 #[cfg(unix)]
 mod watch;

@@ -5,6 +5,8 @@ pub(super) mod messages;
 mod socket;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls")]
+mod tls_stream;
 mod writer;
 
 use std::collections::VecDeque;
@@ -17,6 +19,8 @@ use std::time::{Duration, Instant, SystemTime};
 pub(crate) use self::counters::{MessageCounters, OutputCounters};
 use self::messages::Messages;
 use self::socket::Socket;
+#[cfg(target_os = "linux")]
+pub(crate) use self::writer::EVENTS_WAIT;
 use self::writer::{Destination, Writer};
 use super::LiveTarget;
 use super::error::OutputError;

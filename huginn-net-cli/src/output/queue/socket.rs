@@ -4,10 +4,14 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::Duration;
+#[cfg(feature = "tls")]
+use std::time::Instant;
 
+#[cfg(feature = "tls")]
+use super::tls_stream::TlsStream;
 use crate::output::collector::{Collector, CollectorSocket, Server};
 
-/// Time that a connection to a collector has to be accepted: shorter than shutdown waits for the writer. A name may take longer to be looked
+/// Time that a connection to a collector has to be accepted, with the handshake of TLS: shorter than shutdown waits for the writer. A name may take longer to be looked
 /// up: shutdown does not wait for it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -27,6 +31,8 @@ pub(super) struct Socket {
 #[derive(Debug)]
 enum Connection {
     Tcp(TcpStream),
+    #[cfg(feature = "tls")]
+    Tls(TlsStream),
     Unix(UnixStream),
     Udp(UdpSocket),
     UnixDatagram(UnixDatagram),
@@ -48,10 +54,16 @@ impl Socket {
 
     fn open(&mut self) -> io::Result<Connection> {
         let socket = &mut self.collector.socket;
-        if let CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) = socket
-            && std::mem::replace(&mut self.is_again, true)
-        {
-            server.look_up();
+        if std::mem::replace(&mut self.is_again, true) {
+            match socket {
+                CollectorSocket::Tcp(server) | CollectorSocket::Udp(server) => server.look_up(),
+                #[cfg(feature = "tls")]
+                CollectorSocket::Tls(server, client) => {
+                    server.look_up();
+                    client.read_again();
+                }
+                CollectorSocket::UnixStream(_) | CollectorSocket::UnixDatagram(_) => {}
+            }
         }
         Connection::open(socket)
     }
@@ -59,8 +71,13 @@ impl Socket {
     /// Writes a part of `lines`, or the first line as a datagram. Blocks only to connect, and to look a name up. The rest of a line is not written to another
     /// connection than its beginning.
     pub(super) fn write(&mut self, lines: &[u8], first_line: usize, is_begun: bool) -> io::Result<usize> {
-        if self.connection.as_ref().is_some_and(Connection::is_closed) {
-            self.connection = None;
+        match self.connection.as_mut().map(Connection::is_closed) {
+            Some(Ok(true)) => self.connection = None,
+            Some(Err(error)) => {
+                self.connection = None;
+                return Err(error);
+            }
+            _ => {}
         }
         if self.connection.is_none() {
             if is_begun {
@@ -73,6 +90,8 @@ impl Socket {
         let datagram = line.strip_suffix(b"\n").unwrap_or(line);
         let written = match connection {
             Connection::Tcp(stream) => stream.write(lines),
+            #[cfg(feature = "tls")]
+            Connection::Tls(stream) => stream.write(lines),
             Connection::Unix(stream) => stream.write(lines),
             Connection::Udp(socket) => socket.send(datagram).map(|_| line.len()),
             Connection::UnixDatagram(socket) => socket.send(datagram).map(|_| line.len()),
@@ -120,6 +139,17 @@ impl Connection {
                 stream.set_nonblocking(true)?;
                 Ok(Self::Tcp(stream))
             }
+            #[cfg(feature = "tls")]
+            CollectorSocket::Tls(Server { addresses, .. }, client) => {
+                let config = client.config().ok_or(io::ErrorKind::NotConnected)?;
+                let name = client.server_name().map_err(io::Error::other)?;
+                first(addresses, |address| {
+                    let end = Instant::now().checked_add(CONNECT_TIMEOUT).ok_or(io::ErrorKind::TimedOut)?;
+                    let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
+                    TlsStream::open(stream, config.clone(), name.clone(), end)
+                })
+                .map(Self::Tls)
+            }
             CollectorSocket::Udp(Server { addresses, .. }) => {
                 let socket = first(addresses, |address| {
                     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
@@ -145,10 +175,12 @@ impl Connection {
     }
 
     /// Whether the peer has closed a connection of TCP: the kernel would still take what is written, and lose it.
-    fn is_closed(&self) -> bool {
+    fn is_closed(&mut self) -> io::Result<bool> {
         match self {
-            Self::Tcp(stream) => stream.peek(&mut [0]).is_ok_and(|read| read == 0),
-            _ => false,
+            Self::Tcp(stream) => Ok(stream.peek(&mut [0]).is_ok_and(|read| read == 0)),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.is_closed(),
+            _ => Ok(false),
         }
     }
 }

@@ -25,6 +25,9 @@ const PIPE_FULL_DELAY: Duration = Duration::from_millis(10);
 /// of a write.
 const ROTATION_RETRY_DELAY: Duration = Duration::from_secs(10);
 
+/// What a warning says of the events of an output that cannot be written.
+pub(crate) const EVENTS_WAIT: &str = "; events are buffered until the queue is full";
+
 /// Text that is compressed at once: frames of this size are nearly as small as longer ones.
 const COMPRESSED_BATCH_BYTES: usize = 1 << 18;
 
@@ -425,7 +428,7 @@ impl Writer {
         }
         let has_no_reader = has_no_reader(error) && !is_socket;
         let reason: &dyn fmt::Display = if has_no_reader { &"the pipe has no reader" } else { error };
-        self.warn(&format_args!("{reason}; events are buffered until the queue is full"));
+        self.warn(&format_args!("{reason}{EVENTS_WAIT}"));
         match self.shared.pause(WRITE_RETRY_DELAY) {
             Pause::Over => {
                 if has_no_reader {
