@@ -172,6 +172,13 @@ pub(crate) struct BaselineArguments {
     pub(crate) write_baseline: Option<PathBuf>,
 }
 
+impl BaselineArguments {
+    /// Whether a baseline is read or written.
+    pub(crate) fn is_set(&self) -> bool {
+        !self.baseline.is_empty() || self.write_baseline.is_some()
+    }
+}
+
 /// Thresholds of findings.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = Category::FINDINGS.heading)]

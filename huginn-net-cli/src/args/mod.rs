@@ -53,6 +53,8 @@ pub(crate) use self::fingerprints::{FingerprintFormat, FingerprintsArguments};
 pub(crate) use self::follow::FollowArguments;
 pub(crate) use self::generate::GenerateCommand;
 pub(crate) use self::hosts::HostsArguments;
+#[cfg(unix)]
+pub(crate) use self::hosts::{HostsCommand, HostsJoinArguments};
 pub(crate) use self::input::{InputArguments, InputLimits, NetworkArguments};
 #[cfg(unix)]
 pub(crate) use self::interfaces::InterfacesArguments;

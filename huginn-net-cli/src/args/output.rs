@@ -45,7 +45,12 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) sensor_name: Option<String>,
 
-    /// Add this field with a text to each event, such as site=berlin; may be repeated
+    /// Name the site of this sensor: in each event as the field 'site', and in the files of 'live --state' and --write-baseline. Equal
+    /// addresses at two sites are two hosts (docs/fleet.md)
+    #[arg(long, value_name = "NAME", help_heading = Category::INPUT.heading)]
+    pub(crate) site: Option<String>,
+
+    /// Add this field with a text to each event, such as rack=b7; may be repeated
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_own_field)]
     pub(crate) add_field: Vec<OwnField>,
 

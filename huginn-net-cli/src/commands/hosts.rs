@@ -63,20 +63,30 @@ impl Tables {
         profiles: impl Iterator<Item = &'h HostProfile>,
         file: Option<&str>,
     ) -> io::Result<()> {
-        let Self { output, writer, store, .. } = self;
-        if !output.is_json() {
-            let width = columns::width(writer.is_on_terminal());
-            return hosts::write(writer.begin_part()?, profiles, &store.alerts, file, width, &output.zone);
-        }
-        let mut text = Vec::new();
-        for host in profiles {
-            text.clear();
-            JsonHost::new(host).file(file).write_to(&mut text);
-            text.push(b'\n');
-            writer.out().write_all(&text)?;
-        }
-        Ok(())
+        write_hosts(&self.output, &mut self.writer, profiles, &self.store.alerts, file)
     }
+}
+
+/// Writes hosts as the options say, those with alerts first.
+pub(super) fn write_hosts<'h>(
+    output: &DocumentPlan,
+    writer: &mut TextWriter,
+    profiles: impl Iterator<Item = &'h HostProfile>,
+    alerts: &AlertList,
+    file: Option<&str>,
+) -> io::Result<()> {
+    if !output.is_json() {
+        let width = columns::width(writer.is_on_terminal());
+        return hosts::write(writer.begin_part()?, profiles, alerts, file, width, &output.zone);
+    }
+    let mut text = Vec::new();
+    for host in profiles {
+        text.clear();
+        JsonHost::new(host).file(file).write_to(&mut text);
+        text.push(b'\n');
+        writer.out().write_all(&text)?;
+    }
+    Ok(())
 }
 
 impl Visitor for Tables {

@@ -18,6 +18,8 @@ mod follow;
 mod generate;
 mod hosts;
 #[cfg(unix)]
+mod hosts_join;
+#[cfg(unix)]
 mod interfaces;
 mod inventory;
 mod learn;
@@ -28,7 +30,10 @@ mod top;
 #[cfg(unix)]
 mod watch;
 
+#[cfg(not(unix))]
 use crate::args::Command;
+#[cfg(unix)]
+use crate::args::{Command, HostsArguments, HostsCommand};
 #[cfg(unix)]
 use crate::control::ControlRequest;
 use crate::failure::Failure;
@@ -42,7 +47,11 @@ use crate::sensor;
 pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Pcap(args) => pcap::run(*args),
-        Command::Hosts(args) => hosts::run(*args),
+        Command::Hosts(args) => match *args {
+            #[cfg(unix)]
+            HostsArguments { command: Some(HostsCommand::Join(args)), .. } => hosts_join::run(*args),
+            args => hosts::run(args),
+        },
         Command::Fingerprints(args) => fingerprints::run(*args),
         Command::Findings(args) => findings::run(*args),
         Command::Report(args) => report::run(args),

@@ -16,7 +16,7 @@ use huginn_net::clients::NamingDatabases;
 use huginn_net::core::Replaceable;
 use huginn_net::core::{Builder, DecodeConfig, Filter, FlowLimits, HashSeed};
 use huginn_net::decrypt::Secrets;
-use huginn_net::hosts::FindingSettings;
+use huginn_net::hosts::{FindingSettings, ObservationPoint};
 use huginn_net::observers::{EventLimits, Scope};
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Configure, Database, HuginnNet, Observers};
@@ -52,6 +52,11 @@ pub(crate) struct ReplaceableSettings {
     pub(crate) databases: Replaceable<NamingDatabases>,
     /// The ports and networks; `None` if they cannot change.
     pub(crate) filter: Option<Replaceable<Filter>>,
+}
+
+/// The sensor of a command line and its site, as files name them.
+pub(super) fn observation_point(output: &OutputArguments) -> ObservationPoint {
+    ObservationPoint::new(output.site.as_deref(), output.sensor_name.as_deref())
 }
 
 /// The analyzer of a command line, before its input is known.
@@ -124,7 +129,8 @@ impl AnalysisPlan {
 
     /// The analysis of a command that writes events to these outputs.
     pub(crate) fn of_events(run: &EventRunArguments, outputs: &[&OutputArguments]) -> Result<Self, Failure> {
-        Self::new(&run.analysis)?.with_events(&run.events, outputs)?.with_baseline(&run.baseline)
+        let plan = Self::new(&run.analysis)?.with_events(&run.events, outputs)?;
+        plan.with_baseline(&run.baseline, observation_point(&run.output))
     }
 
     /// Adds watch lists, connections, handshakes and findings to events. Handshakes are not followed for outputs without them;
@@ -160,8 +166,8 @@ impl AnalysisPlan {
     }
 
     /// Compares fingerprints with a baseline, or adds them to a new one, as the options say.
-    fn with_baseline(self, args: &BaselineArguments) -> Result<Self, Failure> {
-        let baseline = baseline::read(args)?;
+    fn with_baseline(self, args: &BaselineArguments, point: ObservationPoint) -> Result<Self, Failure> {
+        let baseline = baseline::read(args, point)?;
         Ok(self.configure(|builder| builder.baseline(baseline)))
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use huginn_net::hosts::{Baseline, Hosts};
+use huginn_net::hosts::{Baseline, Hosts, ObservationPoint};
 use huginn_net::observation::BaselineType;
 
 use crate::args::BaselineArguments;
@@ -14,20 +14,26 @@ use crate::limits::MAX_BASELINE_BYTES;
 use crate::paths::{check_directory_writable, name_of, replace_file, resolved};
 use crate::read::read_file;
 
-/// The baseline to begin with, of all files; `None` if nothing is compared or written.
-pub(super) fn read(args: &BaselineArguments) -> Result<Option<Baseline>, Failure> {
+/// The baseline to begin with, of all files; `None` if nothing is compared or written. Of another site than that of the sensor, what is
+/// said of local addresses is left out: they are those of other hosts here.
+pub(super) fn read(args: &BaselineArguments, point: ObservationPoint) -> Result<Option<Baseline>, Failure> {
     let mut joined = args.write_baseline.as_ref().map(|_| Baseline::new());
     for path in &args.baseline {
         let name = name_of(path);
         let text = read_file(path, MAX_BASELINE_BYTES)?;
-        let baseline =
+        let mut baseline =
             Baseline::parse(&name, &text).map_err(|source| Failure::Baseline { path: name, source })?;
+        if let (Some(here), Some(there)) = (point.site.as_deref(), baseline.site())
+            && here != there
+        {
+            baseline.remove_local_hosts();
+        }
         match &mut joined {
             Some(joined) => joined.join(&baseline),
             None => joined = Some(baseline),
         }
     }
-    Ok(joined)
+    Ok(joined.map(|joined| joined.observed_at(point)))
 }
 
 /// The file that a baseline is written to at the end.

@@ -51,6 +51,8 @@ pub(super) fn event_analysis(run: &EventRunArguments) -> Result<AnalysisPlan, Fa
 /// Checks the options of a command with one output.
 pub(super) fn check_event_run(run: &EventRunArguments) -> Result<(), Failure> {
     check_effects([run].into_iter())?;
+    let is_used = has_fields(run.output.format) || run.baseline.is_set();
+    refusals::OWN_FIELDS_FORMAT.check(run.output.site.is_some() && !is_used)?;
     check_event_output(run, WhereEvents::Written)
 }
 

@@ -60,8 +60,9 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
 
 /// The fields that the user adds to events. No event may have a field of the same name.
 pub(super) fn own_fields(output: &OutputArguments) -> Result<OwnFields, Failure> {
-    let others = output.add_field.iter().map(|field| (field.name.clone(), field.text.clone()));
-    let own = OwnFields { sensor: output.sensor_name.clone(), others: others.collect() };
+    let site = output.site.iter().map(|site| ("site".to_owned(), site.clone()));
+    let added = output.add_field.iter().map(|field| (field.name.clone(), field.text.clone()));
+    let own = OwnFields { sensor: output.sensor_name.clone(), others: site.chain(added).collect() };
     let mut names = Vec::new();
     for (name, _) in own.iter() {
         if names.contains(&name) {

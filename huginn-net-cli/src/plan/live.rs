@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net::core::{DecodeConfig, Filter};
+use huginn_net::hosts::ObservationPoint;
 use huginn_net::{Configure, Database, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
@@ -72,6 +73,8 @@ pub(crate) struct LiveMessages {
 /// Where host profiles and fingerprints are kept between two runs.
 pub(crate) struct StatePlan {
     pub(crate) path: PathBuf,
+    /// The sensor that the file names.
+    pub(crate) point: ObservationPoint,
     /// The database that names what hosts are.
     pub(crate) database: Arc<Database>,
 }
@@ -253,7 +256,8 @@ impl LivePlan {
         }
         let outputs = outputs.iter().map(LiveOutputPlan::new).collect::<Result<_, Failure>>()?;
         let state = service.state.as_deref();
-        let state = state.map(|path| StatePlan { path: resolved(path), database: plan.signatures() });
+        let point = analysis::observation_point(&output);
+        let state = state.map(|path| StatePlan { path: resolved(path), point, database: plan.signatures() });
         let watch = plan.watch_files();
         Self::from_parts(
             plan,

@@ -10,6 +10,8 @@ mod events;
 mod extract;
 mod fields;
 mod follow;
+#[cfg(unix)]
+mod hosts_join;
 mod inputs;
 mod key_log;
 #[cfg(unix)]
@@ -38,6 +40,8 @@ pub(crate) use self::extract::{
     Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, FrameFilter, create_extract,
 };
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
+#[cfg(unix)]
+pub(crate) use self::hosts_join::HostsJoinPlan;
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
 pub(crate) use self::key_log::GrowingKeyLogs;

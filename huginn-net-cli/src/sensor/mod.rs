@@ -32,6 +32,7 @@ use huginn_net_live::{LiveError, LiveSource};
 
 use self::started::Sensor;
 use self::state::Restored;
+pub(crate) use self::state::read_hosts;
 #[cfg(target_os = "linux")]
 pub(crate) use self::test_alert::{TestDelivery, send_test_alert};
 use crate::control::Sockets;

@@ -100,8 +100,7 @@ impl Sensor {
             messages: messages.clone(),
         });
         let reloader = reload.map(Reload::start).transpose()?;
-        let state =
-            plan.state.map(|plan| StateKeeper::start(plan.path, Arc::clone(&status), messages.clone()));
+        let state = plan.state.map(|plan| StateKeeper::start(plan, Arc::clone(&status), messages.clone()));
         let (state, state_requests) =
             state.transpose().map_err(starting("the thread that writes the state"))?.unzip();
         let on_hangup = OnHangup { outputs: Arc::clone(&outputs), reloader, state: state_requests };

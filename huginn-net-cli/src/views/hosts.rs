@@ -6,7 +6,7 @@ use huginn_net::Label;
 use huginn_net::alert::AlertKind;
 use huginn_net::core::Escaped;
 use huginn_net::db::SoftwareClaim;
-use huginn_net::hosts::{Claim, HostProfile, SoftwareSeen, Systems, TimeSpan, TopValues, Verdict};
+use huginn_net::hosts::{Claim, HostProfile, SeenBy, SoftwareSeen, Systems, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
 
@@ -25,13 +25,15 @@ const SHOWN_FLAVOR: usize = 16;
 /// Bytes of a header that are shown.
 const SHOWN_TEXT: usize = 48;
 
-const HEADINGS: [&str; 9] =
-    ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen", "remarks"];
-/// The address, the link and the time are read as one word each; a fingerprint, too, where there is room.
-const NARROW: Layout<'static> = Layout { whole: &[0, 4, 7], numbers: &[5] };
-const WIDE: Layout<'static> = Layout { whole: &[0, 3, 4, 7], numbers: &[5] };
+const HEADINGS: [&str; 10] =
+    ["address", "site", "system", "software", "TLS client", "link", "hops", "uptime", "seen", "remarks"];
+/// The address, the site, the link and the time are read as one word each; a fingerprint, too, where there is room.
+const NARROW: Layout<'static> = Layout { whole: &[0, 1, 5, 8], numbers: &[6] };
+const WIDE: Layout<'static> = Layout { whole: &[0, 1, 4, 5, 8], numbers: &[6] };
 /// Columns from which on there is room.
 const WIDE_COLUMNS: u16 = 120;
+/// The same with sites.
+const WIDE_COLUMNS_WITH_SITE: u16 = 150;
 
 /// Writes hosts, with their file if there are several.
 pub(crate) fn write<'a>(
@@ -48,7 +50,7 @@ pub(crate) fn write<'a>(
     let seen = format!("seen ({})", zone.name());
     let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
     let mut table = Table::new(&headings);
-    let mut sentences = Vec::new();
+    let (mut sentences, mut has_site) = (Vec::new(), false);
     let alerts = alerts.worst_by_host();
     // The first hosts with alerts precede all others; more of them would hide those.
     let stands_out = |host: &&HostProfile| alerts.contains_key(&host.ip) || !host.tools.is_empty();
@@ -67,20 +69,29 @@ pub(crate) fn write<'a>(
         if verdict.contradictions.iter().any(|found| !found.is_expected()) {
             row.add_remark("contradiction: see below");
         }
-        if !verdict.contradictions.is_empty() {
-            sentences.push((address(host, " "), verdict));
+        has_site |= !row.site.is_empty();
+        let disagreement = host.seen_by.as_deref().and_then(SeenBy::disagreement);
+        if disagreement.is_some() {
+            row.add_remark("sensors disagree: see below");
+        }
+        let disagreement = disagreement.map(|found| format!("sensors disagree: {found}"));
+        let of_host: Vec<String> =
+            verdict.contradictions.iter().map(ToString::to_string).chain(disagreement).collect();
+        if !of_host.is_empty() {
+            sentences.push((heading(host), of_host));
         }
         table.add_row(row.into_cells());
     }
     if table.is_empty() {
         return writeln!(out, "No hosts found.");
     }
-    let layout = if width.is_some_and(|width| width < WIDE_COLUMNS) { NARROW } else { WIDE };
+    let wide = if has_site { WIDE_COLUMNS_WITH_SITE } else { WIDE_COLUMNS };
+    let layout = if width.is_some_and(|width| width < wide) { NARROW } else { WIDE };
     table.write(out, layout, width)?;
-    for (address, verdict) in sentences {
-        writeln!(out, "{address}")?;
-        for contradiction in &verdict.contradictions {
-            writeln!(out, "  {contradiction}")?;
+    for (heading, of_host) in sentences {
+        writeln!(out, "{heading}")?;
+        for sentence in of_host {
+            writeln!(out, "  {sentence}")?;
         }
     }
     write_more(out, hosts.count() as u64, " hosts; --format json has all")
@@ -90,6 +101,7 @@ pub(crate) fn write<'a>(
 #[derive(Debug)]
 pub(crate) struct HostRow {
     pub(crate) address: String,
+    pub(crate) site: String,
     pub(crate) system: String,
     pub(crate) software: String,
     pub(crate) tls_clients: String,
@@ -104,6 +116,7 @@ impl HostRow {
     pub(crate) fn new(host: &HostProfile, verdict: &Verdict, zone: &Zone) -> Self {
         Self {
             address: address(host, "\n"),
+            site: site(host).unwrap_or_default(),
             system: system(host, verdict),
             software: software(host),
             tls_clients: tls_clients(host),
@@ -123,9 +136,21 @@ impl HostRow {
     }
 
     fn into_cells(self) -> Vec<String> {
-        let Self { address, system, software, tls_clients, link, hops, uptime, seen, remarks } = self;
-        vec![address, system, software, tls_clients, link, hops, uptime, seen, remarks]
+        let Self { address, site, system, software, tls_clients, link, hops, uptime, seen, remarks } = self;
+        vec![address, site, system, software, tls_clients, link, hops, uptime, seen, remarks]
     }
+}
+
+/// The site of a host of several sensors.
+fn site(host: &HostProfile) -> Option<String> {
+    let site = host.seen_by.as_ref()?.site.as_ref()?;
+    Some(format!("{:#}", Escaped(site.as_bytes())))
+}
+
+/// What sentences about a host stand below.
+fn heading(host: &HostProfile) -> String {
+    let address = address(host, " ");
+    site(host).map_or_else(|| address.clone(), |site| format!("{address} at {site}"))
 }
 
 fn address(host: &HostProfile, separator: &str) -> String {

@@ -1,5 +1,6 @@
 //! `--baseline` and `--write-baseline`: new values, files and errors.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -188,6 +189,34 @@ fn several_baselines_are_joined() {
     let args = ["-q", "-c", "1", "--protocols", "ssh", "--baseline", &curl, "--baseline", &ssh];
     stdout(&[&args[..], &["--write-baseline", &joined, &empty]].concat());
     assert_eq!(fs::read_to_string(&joined).unwrap(), fs::read_to_string(learn("all.jsonl", &both)).unwrap());
+}
+
+/// Private addresses are those of other hosts at another site; all other values of its baseline are known here.
+#[test]
+fn baseline_of_another_site_says_nothing_of_local_hosts() {
+    let values = [
+        value("server", "10.0.0.2:443"),
+        value("server", "[fd00::1]:443"),
+        value("server", "a.example:443"),
+        value("client", "10.0.0.1 61a7ad8aa9b6"),
+        value("client", "192.0.2.9 61a7ad8aa9b6"),
+    ];
+    let header = HEADER.replace('}', r#","site":"berlin","sensor":"berlin-1"}"#);
+    let path = scratch("berlin.jsonl");
+    fs::write(&path, format!("{header}\n{}\n", values.join("\n"))).unwrap();
+    let written = scratch("site.jsonl");
+    for (site, kept) in [("berlin", &[0, 1, 2, 3, 4][..]), ("paris", &[2, 4])] {
+        let args = ["-q", "-c", "1", "--protocols", "ssh", "--site", site, "--baseline", &path];
+        stdout(&[&args[..], &["--write-baseline", &written, &capture("http-h2c.pcap")]].concat());
+        let text = fs::read_to_string(&written).unwrap();
+        let mut wanted = vec![HEADER.replace('}', &format!(r#","site":"{site}"}}"#))];
+        wanted.extend(kept.iter().map(|place| values[*place].clone()));
+        assert_eq!(
+            text.lines().collect::<BTreeSet<_>>(),
+            wanted.iter().map(String::as_str).collect(),
+            "{site}"
+        );
+    }
 }
 
 #[test]

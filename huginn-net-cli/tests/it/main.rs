@@ -22,6 +22,8 @@ mod follow;
 mod generate;
 mod hostile_texts;
 mod hosts;
+#[cfg(target_os = "linux")]
+mod hosts_join;
 mod http;
 mod inexact;
 #[cfg(target_os = "linux")]

@@ -132,6 +132,7 @@ fn options_with_an_effect_are_accepted() {
         "pcap --format csv FILE",
         "pcap --format json --fields ts,client.ip,ja4 FILE",
         "pcap --format json --sensor-name s --add-field site=berlin FILE",
+        "pcap --site berlin --write-baseline BASELINE FILE",
         "pcap --format json --certificates once FILE",
         "pcap --connections --events connection FILE",
         "pcap --events connection FILE",

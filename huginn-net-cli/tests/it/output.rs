@@ -471,7 +471,8 @@ fn zeek_logs_are_files_of_a_folder() {
 #[test]
 fn events_of_every_format_name_their_sensor() {
     let capture = capture("tls-curl.pcap");
-    let own = ["--sensor-name", "berlin-1", "--add-field", "site=berlin, \"west\"", "--events", "tls_client"];
+    let own = ["--sensor-name", "berlin-1", "--site", "berlin, \"west\"", "--add-field", "rack=b7"];
+    let own = [&own[..], &["--events", "tls_client"]].concat();
     let lines = |args: &[&str]| stdout(&[&own[..], args, &[&capture]].concat());
     for (format, sensor, site) in [
         ("json", "/sensor", "/site"),
@@ -486,17 +487,19 @@ fn events_of_every_format_name_their_sensor() {
             let event: Value = serde_json::from_str(line).unwrap();
             let value = |path| event.pointer(path).and_then(Value::as_str);
             assert_eq!((value(sensor), value(site)), (Some("berlin-1"), Some("berlin, \"west\"")), "{line}");
+            assert_eq!(value(&site.replace("site", "rack")), Some("b7"), "{line}");
         }
     }
     assert_eq!(
         lines(&["--format", "csv", "--fields", "sni"]).lines().take(2).collect::<Vec<_>>(),
-        ["sni,sensor,site", "www.example.test,berlin-1,\"berlin, \"\"west\"\"\""]
+        ["sni,sensor,site,rack", "www.example.test,berlin-1,\"berlin, \"\"west\"\"\",b7"]
     );
     let folder = tempfile::tempdir().unwrap();
     lines(&["--format", "zeek-tsv", "--zeek-dir", folder.path().to_str().unwrap()]);
     let log = fs::read_to_string(folder.path().join("ssl.log")).unwrap();
-    assert!(log.contains("\thuginn.sensor\thuginn.site\n") && log.contains("\tstring\tstring\n"), "{log}");
-    let rows = log.lines().filter(|line| line.ends_with("\tberlin-1\tberlin, \"west\""));
+    let columns = "\thuginn.sensor\thuginn.site\thuginn.rack\n";
+    assert!(log.contains(columns) && log.contains("\tstring\tstring\tstring\n"), "{log}");
+    let rows = log.lines().filter(|line| line.ends_with("\tberlin-1\tberlin, \"west\"\tb7"));
     assert_eq!(rows.count(), 6);
     let refused = run(&["--format", "eve", "--add-field", "comments=x", &capture]);
     assert_eq!(refused.status.code(), Some(2), "the object of EVE has the field");

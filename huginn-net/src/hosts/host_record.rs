@@ -10,8 +10,8 @@ use huginn_net_tcp::{Handshake, Uptime};
 use huginn_net_tls::Ja4;
 
 use super::{
-    Activity, AlikeServers, Claim, Contact, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen,
-    Statement, SystemSeen, TlsClientSeen, Verdict,
+    Activity, AlikeServers, Claim, Contact, Contradiction, Counted, Evidence, HostProfile, SeenBy,
+    SensorView, SoftwareSeen, Statement, SystemSeen, TlsClientSeen, Verdict,
 };
 use crate::record::describe::{self, records};
 use crate::record::{FieldInfo, Ip, LabelRecord, Text, ToolRecord, VERSION};
@@ -32,6 +32,12 @@ records! {
         tunnel[omitted]: Vec<Text<'a>>,
         /// Capture file, if several are read
         file[omitted]: Option<Text<'a>>,
+        /// Site of the sensors that saw the host (`hosts join`)
+        site[omitted]: Option<Text<'a>>,
+        /// What each sensor says (`hosts join`): the first 16
+        sensors[omitted]: Vec<SensorViewRecord<'a>>,
+        /// The sensors and their systems, if these have different TCP stacks
+        disagreement[omitted]: Option<Text<'a>>,
         /// Time of the first packet
         first_seen: Timestamp,
         /// Time of the last packet
@@ -82,6 +88,18 @@ records! {
         shared: bool,
         /// The most likely system, with its evidence
         verdict: VerdictRecord<'a>,
+    }
+
+    /// What a sensor says of a host.
+    pub struct SensorViewRecord<'a> {
+        /// Name of the sensor
+        sensor: Text<'a>,
+        /// Time of the first packet
+        first_seen: Timestamp,
+        /// Time of the last packet
+        last_seen: Timestamp,
+        /// System of its verdict
+        system: Option<Text<'a>>,
     }
 
     /// Servers for which one device answers.
@@ -290,7 +308,7 @@ impl<'a> HostRecord<'a> {
 
     /// Describes a host, with the capture file if several are read.
     pub(crate) fn new(host: &'a HostProfile, file: Option<&'a str>) -> Self {
-        let link = host.links.most();
+        let (link, seen_by) = (host.links.most(), host.seen_by.as_deref());
         let layers = host.tunnel.as_deref().map_or(&[][..], TunnelPath::layers);
         let Activity { handshakes, heads, forwarded, hellos } = host.as_client;
         let as_client = ActivityRecord { handshakes, requests: heads, forwarded, hellos };
@@ -303,6 +321,9 @@ impl<'a> HostRecord<'a> {
             ip: Ip(host.ip),
             tunnel: layers.iter().map(Text::of).collect(),
             file: file.map(Into::into),
+            site: seen_by.and_then(|seen_by| seen_by.site.as_ref()).map(|site| (&**site).into()),
+            sensors: seen_by.iter().flat_map(|seen_by| &seen_by.sensors).map(Into::into).collect(),
+            disagreement: seen_by.and_then(SeenBy::disagreement).map(Text::owned),
             first_seen: host.first_seen,
             last_seen: host.last_seen,
             as_client,
@@ -333,6 +354,14 @@ impl<'a> HostRecord<'a> {
             shared: host.sharings.count > 0,
             verdict: host.verdict().into(),
         }
+    }
+}
+
+impl<'a> From<&'a SensorView> for SensorViewRecord<'a> {
+    fn from(view: &'a SensorView) -> Self {
+        let SensorView { sensor, first_seen, last_seen, system } = view;
+        let system = system.as_deref().map(Into::into);
+        Self { sensor: (&**sensor).into(), first_seen: *first_seen, last_seen: *last_seen, system }
     }
 }
 

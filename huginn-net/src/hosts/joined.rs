@@ -1,15 +1,20 @@
-//! Profiles of hosts over several captures.
+//! Profiles of hosts over several captures, or of several sensors.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Activity, Changes, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
+use huginn_net_db::Database;
+
+use super::{
+    Activity, Changes, HostId, HostLimits, HostProfile, HostRecordError, Hosts, ObservationPoint, SavedHost,
+    SeenBy, SensorView, SystemSeen, TopValues,
+};
 use crate::limits::MAX_TOP_VALUES;
 
-/// Profiles of the hosts of several captures, joined by address and tunnel.
+/// Profiles of the hosts of several captures, joined by address and tunnel; or of several sensors, joined by site, too.
 ///
-/// The order of the captures does not matter for counts. An address is one host; a private, link-local or loopback one is a
+/// The order of the captures does not matter for counts. An address of captures is one host; a private, link-local or loopback one is a
 /// host in each network.
 ///
 /// ```
@@ -20,6 +25,7 @@ use crate::limits::MAX_TOP_VALUES;
 /// ```
 #[derive(Debug)]
 pub struct JoinedHosts {
+    /// By address and tunnel, then by network or site.
     profiles: BTreeMap<(HostId, Option<Arc<str>>), HostProfile>,
     limits: HostLimits,
     heap_bytes: usize,
@@ -37,27 +43,62 @@ impl JoinedHosts {
     pub fn add(&mut self, hosts: &Hosts, network: Option<&Arc<str>>) {
         for (id, profile) in hosts.profiles_by_id() {
             let network = network.filter(|_| is_local(id.ip())).cloned();
-            let key = (id, network.clone());
-            let is_full = self.profiles.len() >= self.limits.max_hosts
-                || self.heap_bytes >= self.limits.max_buffered_bytes;
-            let (before, after) = match self.profiles.get_mut(&key) {
-                Some(joined) => {
-                    let before = joined.heap_bytes();
-                    joined.join(profile, is_full);
-                    (before, joined.heap_bytes())
-                }
-                None if is_full => {
-                    self.left_out = self.left_out.saturating_add(1);
-                    continue;
-                }
-                None => {
-                    let bytes = profile.heap_bytes();
-                    self.profiles.insert(key, HostProfile { network, ..profile.clone() });
-                    (0, bytes)
-                }
-            };
-            self.heap_bytes = self.heap_bytes.saturating_add(after).saturating_sub(before);
+            let new = || HostProfile { network: network.clone(), ..profile.clone() };
+            self.add_profile((id, network.clone()), profile, new, None);
         }
+    }
+
+    /// Adds the profile of a host that a sensor saved. Equal addresses at two sites are two hosts, public ones too. At a limit, a host
+    /// that is not there yet is left out.
+    ///
+    /// # Errors
+    /// [`HostRecordError`] if the database lacks a name of the host.
+    pub fn add_saved(
+        &mut self,
+        saved: SavedHost,
+        from: &ObservationPoint,
+        database: &Database,
+    ) -> Result<(), HostRecordError> {
+        let Some((id, mut profile)) = saved.into_profile(database)? else { return Ok(()) };
+        let mut seen_by = SeenBy::new(from.site.clone());
+        if let Some(sensor) = &from.sensor {
+            seen_by.add(view(sensor, &profile));
+        }
+        profile.seen_by = Some(Box::new(seen_by));
+        self.add_profile((id, from.site.clone()), &profile, || profile.clone(), from.sensor.as_ref());
+        Ok(())
+    }
+
+    /// Adds a profile to the one with its key. `new`: makes the profile of a host that is not there yet. `sensor`: the one that saw it.
+    fn add_profile(
+        &mut self,
+        key: (HostId, Option<Arc<str>>),
+        profile: &HostProfile,
+        new: impl FnOnce() -> HostProfile,
+        sensor: Option<&Arc<str>>,
+    ) {
+        let is_full =
+            self.profiles.len() >= self.limits.max_hosts || self.heap_bytes >= self.limits.max_buffered_bytes;
+        let (before, after) = match self.profiles.get_mut(&key) {
+            Some(joined) => {
+                let before = joined.heap_bytes();
+                joined.join(profile, is_full);
+                if let (Some(seen_by), Some(sensor)) = (&mut joined.seen_by, sensor) {
+                    seen_by.add(view(sensor, profile));
+                }
+                (before, joined.heap_bytes())
+            }
+            None if is_full => {
+                self.left_out = self.left_out.saturating_add(1);
+                return;
+            }
+            None => {
+                let bytes = profile.heap_bytes();
+                self.profiles.insert(key, new());
+                (0, bytes)
+            }
+        };
+        self.heap_bytes = self.heap_bytes.saturating_add(after).saturating_sub(before);
     }
 
     /// The profiles, sorted as [`Hosts::profiles`].
@@ -71,9 +112,19 @@ impl JoinedHosts {
         hosts.take_while(move |((id, _), _)| id.ip() == ip).map(|(_, profile)| profile)
     }
 
-    /// Number of profiles that were left out; a host counts once for each capture.
+    /// Number of profiles that were left out; a host counts once for each capture or sensor.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+}
+
+/// What a sensor says of a host.
+fn view(sensor: &Arc<str>, profile: &HostProfile) -> SensorView {
+    SensorView {
+        sensor: Arc::clone(sensor),
+        first_seen: profile.first_seen,
+        last_seen: profile.last_seen,
+        system: profile.verdict().system,
     }
 }
 

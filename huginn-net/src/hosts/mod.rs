@@ -16,6 +16,7 @@ mod progress;
 mod restore;
 mod saved;
 mod scores;
+mod seen_by;
 mod server_facts;
 mod server_header;
 mod stored;
@@ -46,8 +47,8 @@ use self::findings::{Findings, Learner};
 #[doc(hidden)]
 pub use self::host_record::{
     ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
-    LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord, StatementRecord,
-    SystemSeenRecord, TlsClientSeenRecord, VerdictRecord,
+    LanguageRecord, NameRecord, PeerRecord, SensorViewRecord, ServerActivityRecord, SoftwareSeenRecord,
+    StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord,
 };
 pub use self::host_record::{HostRecord, JsonHost, fields_of_host};
 pub use self::joined::{JoinedHosts, is_local};
@@ -59,6 +60,7 @@ pub(crate) use self::progress::{Progress, ProgressUpdate, SshLogin, StrayKind};
 pub use self::restore::HostRecordError;
 #[doc(hidden)]
 pub use self::saved::SavedHost;
+pub use self::seen_by::{Disagreement, ObservationPoint, SeenBy, SensorView};
 pub(crate) use self::server_facts::{CertificateFacts, ServerFacts};
 use self::stored::is_default;
 pub use self::tools::Tools;

@@ -17,7 +17,7 @@ use super::contacts::{Contacts, names};
 use super::stored::{bytes, is_default, language, time, tunnel};
 use super::update::SoftwareMatch;
 use super::{
-    ClockVerdict, Conclusion, HostUpdate, HttpUpdate, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
+    ClockVerdict, Conclusion, HostUpdate, HttpUpdate, SeenBy, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
     UpdateResult, Verdict, change,
 };
 use crate::addresses::is_public;
@@ -42,6 +42,9 @@ pub struct HostProfile {
     // One network has one table of hosts.
     #[serde(skip)]
     pub network: Option<Arc<str>>,
+    /// The sensors that saw it and their site, where [`JoinedHosts`](super::JoinedHosts) has hosts of several.
+    #[serde(skip)]
+    pub seen_by: Option<Box<SeenBy>>,
     /// Time of the first update.
     #[serde(with = "time")]
     pub first_seen: Timestamp,
@@ -254,6 +257,7 @@ impl HostProfile {
             ip,
             tunnel,
             network: None,
+            seen_by: None,
             first_seen: now,
             last_seen: now,
             as_client: Activity::default(),
@@ -342,6 +346,9 @@ impl HostProfile {
         [
             size_of::<Self>(),
             self.tunnel.as_ref().map_or(0, |_| size_of::<TunnelPath>()),
+            self.seen_by
+                .as_ref()
+                .map_or(0, |seen_by| seen_by.heap_bytes().saturating_add(size_of::<SeenBy>())),
             self.tools.heap_bytes(),
             self.systems.heap_bytes(signature),
             self.distances.heap_bytes(|_| 0),

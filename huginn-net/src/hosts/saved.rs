@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::restore::{HostRecordError, Known, Restore};
 use super::stored::is_default;
-use super::{Host, HostId, Hosts};
+use super::{Host, HostId, HostProfile, Hosts};
 use crate::scope::Scope;
 
 /// A copy of a host, with its profile and what later packets are compared with; see [`Hosts::saved`] and [`Hosts::restore`].
@@ -30,6 +30,16 @@ impl SavedHost {
     /// Time of the last update of the host, in nanoseconds since the Unix epoch.
     pub fn idle_since(&self) -> u64 {
         self.idle_since
+    }
+
+    /// The profile of the host, if it has one.
+    pub(super) fn into_profile(
+        self,
+        database: &Database,
+    ) -> Result<Option<(HostId, HostProfile)>, HostRecordError> {
+        let Self { ip, tunnel_key, mut host, .. } = self;
+        host.restore(Known { database, scope: Scope::Full })?;
+        Ok(host.profile.map(|profile| (HostId((ip, tunnel_key)), *profile)))
     }
 }
 

@@ -2,10 +2,11 @@
 //! standard error in the last hour, a baseline if there is one, and an end with a hash, without which a file is damaged.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use huginn_net::core::HexDigits;
-use huginn_net::hosts::{Baseline, HostRecordError, Hosts, SavedHost};
+use huginn_net::core::{Escaped, HexDigits};
+use huginn_net::hosts::{Baseline, HostRecordError, Hosts, ObservationPoint, SavedHost};
 use huginn_net::{Database, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -29,8 +30,10 @@ const VERSION: u32 = 2;
 /// Why a state cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreadable {
-    #[error("not a state of 'live'")]
-    NotAState,
+    #[error("{0}")]
+    NotAState(&'static str),
+    #[error("of the site '{there}', and this sensor is at '{here}'")]
+    OtherSite { there: String, here: String },
     #[error("version {0} of the format; this program reads version {VERSION}")]
     Version(u32),
     #[error("damaged: {0}")]
@@ -44,7 +47,7 @@ pub(super) enum Unreadable {
 impl Unreadable {
     /// Whether nothing of the file was used.
     pub(super) fn is_foreign(&self) -> bool {
-        matches!(self, Self::NotAState | Self::Version(_))
+        matches!(self, Self::NotAState(_) | Self::OtherSite { .. } | Self::Version(_))
     }
 }
 
@@ -55,6 +58,8 @@ pub(super) struct Content {
     pub(super) fingerprints: u64,
     /// When it was written.
     pub(super) written: String,
+    /// The sensor that wrote it.
+    pub(super) point: ObservationPoint,
     /// The alerts that had a line.
     pub(super) alarms: Vec<SavedAlarm>,
     /// Number of hosts that could not be restored, and the reason of the first one.
@@ -66,6 +71,16 @@ struct Header {
     huginn_net_state: u32,
     #[serde(default)]
     written: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    site: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sensor: Option<String>,
+}
+
+impl Header {
+    fn point(&self) -> ObservationPoint {
+        ObservationPoint::new(self.site.as_deref(), self.sensor.as_deref())
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -85,6 +100,9 @@ const ALERT_PREFIX: &[u8] = br#"{"alert":"#;
 /// What the first line of a baseline begins with.
 const BASELINE_PREFIX: &[u8] = br#"{"huginn_net_baseline":"#;
 
+/// What a state of `watch` begins with.
+const WATCH_PREFIX: &[u8] = br#"{"huginn_net_watch":"#;
+
 /// Writes a state.
 pub(super) struct StateWriter<W> {
     out: W,
@@ -99,12 +117,14 @@ pub(super) struct StateWriter<W> {
 
 impl<W: Write> StateWriter<W> {
     /// Writes the header.
-    pub(super) fn new(out: W) -> io::Result<Self> {
+    pub(super) fn new(out: W, point: &ObservationPoint) -> io::Result<Self> {
         let now = Timestamp::from(SystemTime::now());
         let written = Timestamp::new(now.as_secs(), 0, 0).to_string();
         let (hash, rest) = (Sha256::new(), MAX_SAVED_HOSTS_BYTES);
         let mut writer = Self { out, hash, hosts: 0, left_out: 0, line: Vec::new(), rest };
-        writer.write(&Header { huginn_net_state: VERSION, written })?;
+        let name = |name: &Option<Arc<str>>| name.as_deref().map(str::to_owned);
+        let (site, sensor) = (name(&point.site), name(&point.sensor));
+        writer.write(&Header { huginn_net_state: VERSION, written, site, sensor })?;
         Ok(writer)
     }
 
@@ -199,12 +219,19 @@ impl<R: Read> Lines<R> {
     }
 
     fn header(&mut self) -> Result<Header, Unreadable> {
+        const FOREIGN: &str = "not a state of 'live'";
         let line = self.next().map_err(|error| match error {
-            Unreadable::Damaged(_) => Unreadable::NotAState,
+            Unreadable::Damaged(_) => Unreadable::NotAState(FOREIGN),
             error => error,
         })?;
-        let header = line.and_then(|line| serde_json::from_slice::<Header>(line).ok());
-        let header = header.ok_or(Unreadable::NotAState)?;
+        let line = line.unwrap_or_default();
+        let header = serde_json::from_slice::<Header>(line).map_err(|_| {
+            Unreadable::NotAState(match line {
+                line if line.starts_with(BASELINE_PREFIX) => "a baseline, not a state of 'live'",
+                line if line.starts_with(WATCH_PREFIX) => "a state of 'watch', not of 'live'",
+                _ => FOREIGN,
+            })
+        })?;
         if header.huginn_net_state != VERSION {
             return Err(Unreadable::Version(header.huginn_net_state));
         }
@@ -212,11 +239,16 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Checks version, end and hash.
-pub(super) fn verify(file: impl Read) -> Result<(), Unreadable> {
+/// Checks version, end and hash, and that it is of this site, if both have a name.
+pub(super) fn verify(file: impl Read, site: Option<&str>) -> Result<(), Unreadable> {
     let mut lines = Lines::new(file);
     let mut hash = Sha256::new();
-    lines.header()?;
+    if let (Some(there), Some(here)) = (lines.header()?.site.as_deref(), site)
+        && there != here
+    {
+        let name = |name: &str| format!("{:#}", Escaped(name.as_bytes()));
+        return Err(Unreadable::OtherSite { there: name(there), here: name(here) });
+    }
     hash.update(&lines.line);
     while let Some(line) = lines.next()? {
         if !line.starts_with(END_PREFIX) {
@@ -235,17 +267,34 @@ pub(super) fn verify(file: impl Read) -> Result<(), Unreadable> {
     Err(Unreadable::Damaged("its end is missing"))
 }
 
-/// Verifies a state, then adds its hosts and fingerprints to the table. After an error the table may have some of them.
+/// Verifies a state, then adds its hosts and fingerprints to the table. `site`: that of the sensor. After an error the table may have some
+/// of them.
 pub(super) fn restore(
-    mut file: impl Read + Seek,
+    file: impl Read + Seek,
     hosts: &mut Hosts,
     database: &Database,
+    site: Option<&str>,
 ) -> Result<Content, Unreadable> {
-    verify(&mut file)?;
+    let (content, learned) = read(file, site, |_, saved| hosts.restore(saved, database))?;
+    if let Some(learned) = learned {
+        hosts.restore_baseline(&learned);
+    }
+    Ok(content)
+}
+
+/// Verifies a state, then passes on its hosts, one after the other, and returns the rest. After an error some may have been passed on.
+pub(super) fn read(
+    mut file: impl Read + Seek,
+    site: Option<&str>,
+    mut add: impl FnMut(&ObservationPoint, SavedHost) -> Result<(), HostRecordError>,
+) -> Result<(Content, Option<Baseline>), Unreadable> {
+    verify(&mut file, site)?;
     file.seek(SeekFrom::Start(0))?;
     let mut lines = Lines::new(file);
-    let written = lines.header()?.written;
-    let mut content = Content { hosts: 0, fingerprints: 0, written, alarms: Vec::new(), left_out: None };
+    let header = lines.header()?;
+    let (point, written) = (header.point(), header.written);
+    let mut content =
+        Content { hosts: 0, fingerprints: 0, written, point, alarms: Vec::new(), left_out: None };
     let mut baseline: Vec<u8> = Vec::new();
     loop {
         let number = lines.number.saturating_add(1);
@@ -266,7 +315,7 @@ pub(super) fn restore(
             continue;
         }
         let saved: SavedHost = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
-        match hosts.restore(saved, database) {
+        match add(&content.point, saved) {
             Ok(()) => content.hosts = content.hosts.saturating_add(1),
             Err(error) => {
                 let (count, first) = content.left_out.take().unwrap_or((0, error));
@@ -274,13 +323,13 @@ pub(super) fn restore(
             }
         }
     }
-    if !baseline.is_empty() {
-        let learned = Baseline::parse("state", &baseline)
-            .map_err(|_| Unreadable::Damaged("its baseline is invalid"))?;
-        content.fingerprints = learned.len() as u64;
-        hosts.restore_baseline(&learned);
+    if baseline.is_empty() {
+        return Ok((content, None));
     }
-    Ok(content)
+    let learned = Baseline::parse("state", &baseline);
+    let learned = learned.map_err(|_| Unreadable::Damaged("its baseline is invalid"))?;
+    content.fingerprints = learned.len() as u64;
+    Ok((content, Some(learned)))
 }
 
 #[cfg(test)]
@@ -308,7 +357,7 @@ mod tests {
     /// A state with what is added after its hosts.
     fn state_with(hosts: &Hosts, add: impl FnOnce(&mut StateWriter<&mut Vec<u8>>)) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut writer = StateWriter::new(&mut bytes).unwrap();
+        let mut writer = StateWriter::new(&mut bytes, &ObservationPoint::default()).unwrap();
         hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
         add(&mut writer);
         writer.finish(hosts.learned().as_ref()).unwrap();
@@ -320,7 +369,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], analyzer: &mut HuginnNet) -> Result<Content, Unreadable> {
-        restore(Cursor::new(bytes), analyzer.shared_state_mut(), Database::builtin())
+        restore(Cursor::new(bytes), analyzer.shared_state_mut(), Database::builtin(), None)
     }
 
     #[test]
@@ -344,7 +393,7 @@ mod tests {
         let analyzer = analyzed(None);
         let hosts = analyzer.shared_state();
         let mut bytes = Vec::new();
-        let mut writer = StateWriter::new(&mut bytes).unwrap();
+        let mut writer = StateWriter::new(&mut bytes, &ObservationPoint::default()).unwrap();
         let mut ids = hosts.ids_by_age();
         writer.add(&hosts.saved(ids.next().unwrap()).unwrap()).unwrap();
         writer.rest = 10;
@@ -362,11 +411,36 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.jsonl");
         std::fs::write(&path, &bytes).unwrap();
-        let plan = StatePlan { path, database: Database::builtin().clone() };
+        let plan =
+            StatePlan { path, point: ObservationPoint::default(), database: Database::builtin().clone() };
         let restored = crate::sensor::state::restore(&plan, analyzer.shared_state_mut()).unwrap().unwrap();
         assert!(matches!(restored.outcome, Err(Unreadable::Line(_))));
         let counters = analyzer.shared_state().counters();
         assert_eq!((counters.restored, counters.seen, counters.cleared, counters.active), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn state_of_another_site_is_not_read() {
+        let analyzer = analyzed(None);
+        let point = ObservationPoint::new(Some("berlin"), Some("berlin-1"));
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes, &point).unwrap();
+        let id = analyzer.shared_state().ids_by_age().next().unwrap();
+        writer.add(&analyzer.shared_state().saved(id).unwrap()).unwrap();
+        writer.finish(None).unwrap();
+        for (site, wanted) in
+            [(None, None), (Some("berlin"), None), (Some("paris"), Some("of the site 'berlin', and"))]
+        {
+            let mut table = empty(None);
+            let read = restore(Cursor::new(&bytes), table.shared_state_mut(), Database::builtin(), site);
+            match (read, wanted) {
+                (Ok(content), None) => assert_eq!((content.hosts, content.point), (1, point.clone())),
+                (Err(error), Some(start)) => {
+                    assert!(error.to_string().starts_with(start) && error.is_foreign(), "{error}");
+                }
+                (read, _) => panic!("{site:?}: {read:?}"),
+            }
+        }
     }
 
     #[test]
@@ -375,8 +449,10 @@ mod tests {
         let text = String::from_utf8(bytes.clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         let without_end = lines[..lines.len() - 1].join("\n") + "\n";
-        let rows: [(String, &str); 8] = [
+        let rows: [(String, &str); 10] = [
             (String::new(), "not a state of 'live'"),
+            ("{\"huginn_net_baseline\":2}\n".to_owned(), "a baseline, not a state of 'live'"),
+            ("{\"huginn_net_watch\":1}\n".to_owned(), "a state of 'watch', not of 'live'"),
             ("{}\n".to_owned(), "not a state of 'live'"),
             ("x".repeat(100), "not a state of 'live'"),
             (
@@ -393,7 +469,7 @@ mod tests {
         ];
         for (text, reason) in rows {
             assert_eq!(read(text.as_bytes(), &mut empty(None)).unwrap_err().to_string(), reason);
-            assert_eq!(verify(text.as_bytes()).unwrap_err().to_string(), reason);
+            assert_eq!(verify(text.as_bytes(), None).unwrap_err().to_string(), reason);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use huginn_net::core::Amount;
-use huginn_net::hosts::{HostId, Hosts, SavedHost};
+use huginn_net::hosts::{HostId, HostRecordError, Hosts, ObservationPoint, SavedHost};
 
 use self::file::{Content, StateWriter, Unreadable};
 use super::alarms::SavedAlarm;
@@ -38,7 +38,7 @@ pub(super) struct Restored {
 /// The file cannot be opened, or is not a regular file.
 pub(super) fn restore(plan: &StatePlan, hosts: &mut Hosts) -> Result<Option<Restored>, Failure> {
     let Some(file) = open(&plan.path)? else { return Ok(None) };
-    let outcome = file::restore(file, hosts, &plan.database);
+    let outcome = file::restore(file, hosts, &plan.database, plan.point.site.as_deref());
     if matches!(&outcome, Err(error) if !error.is_foreign()) {
         hosts.clear();
     }
@@ -62,7 +62,35 @@ pub(super) fn check_rights(plan: &StatePlan) -> Result<(), OutputError> {
 /// The file cannot be opened, or is not a regular file.
 pub(super) fn check(plan: &StatePlan) -> Result<Option<String>, Failure> {
     let Some(file) = open(&plan.path)? else { return Ok(None) };
-    Ok(file::verify(file).err().map(|error| format!("{}: {error}", name_of(&plan.path))))
+    Ok(file::verify(file, plan.point.site.as_deref())
+        .err()
+        .map(|error| format!("{}: {error}", name_of(&plan.path))))
+}
+
+/// What a state says of itself, beside its hosts.
+#[derive(Debug)]
+pub(crate) struct StateSummary {
+    /// The sensor that wrote it.
+    pub(crate) point: ObservationPoint,
+    /// Number of hosts that the database has no names for, and the reason of the first one.
+    pub(crate) left_out: Option<(u64, HostRecordError)>,
+}
+
+/// Verifies a state, then passes on its hosts, one after the other. The inner error says why it cannot be read; some hosts may have been
+/// passed on then, if it is damaged.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub(crate) fn read_hosts(
+    path: &Path,
+    add: impl FnMut(&ObservationPoint, SavedHost) -> Result<(), HostRecordError>,
+) -> Result<Result<StateSummary, String>, Failure> {
+    let not_found = || Failure::Read { path: name_of(path), source: io::ErrorKind::NotFound.into() };
+    let file = open(path)?.ok_or_else(not_found)?;
+    let read = file::read(file, None, add);
+    Ok(read
+        .map(|(Content { point, left_out, .. }, _)| StateSummary { point, left_out })
+        .map_err(|error| format!("{}: {error}", name_of(path))))
 }
 
 /// Opens a regular file; `None` if there is none.
@@ -115,6 +143,7 @@ impl Restored {
 #[derive(Debug)]
 pub(super) struct StateKeeper {
     path: PathBuf,
+    point: ObservationPoint,
     status: Arc<LiveStatus>,
     requests: StateRequests,
     thread: JoinHandle<()>,
@@ -133,16 +162,17 @@ impl StateRequests {
 
 impl StateKeeper {
     pub(super) fn start(
-        path: PathBuf,
+        plan: StatePlan,
         status: Arc<LiveStatus>,
         messages: Messages,
     ) -> io::Result<(Self, StateRequests)> {
+        let StatePlan { path, point, .. } = plan;
         let (requests, received) = sync_channel(1);
-        let (of_thread, to) = (path.clone(), Arc::clone(&status));
-        let run = move || write_on_request(&of_thread, &to, &messages, &received);
+        let (of_thread, to) = ((path.clone(), point.clone()), Arc::clone(&status));
+        let run = move || write_on_request(&of_thread.0, &of_thread.1, &to, &messages, &received);
         let thread = thread::Builder::new().name("huginn-state".to_owned()).spawn(run)?;
         let requests = StateRequests(requests);
-        Ok((Self { path, status, requests: requests.clone(), thread }, requests))
+        Ok((Self { path, point, status, requests: requests.clone(), thread }, requests))
     }
 
     /// Waits for the thread, and writes the state of an analysis that has ended.
@@ -150,7 +180,7 @@ impl StateKeeper {
         self.requests.request();
         let _ = self.thread.join();
         let written = replace_private_file(&self.path, |out| {
-            let mut writer = StateWriter::new(out)?;
+            let mut writer = StateWriter::new(out, &self.point)?;
             for id in hosts.ids_by_age() {
                 hosts.saved(id).map_or(Ok(()), |host| writer.add(&host))?;
             }
@@ -164,9 +194,15 @@ impl StateKeeper {
     }
 }
 
-fn write_on_request(path: &Path, status: &LiveStatus, messages: &Messages, requests: &Receiver<()>) {
+fn write_on_request(
+    path: &Path,
+    point: &ObservationPoint,
+    status: &LiveStatus,
+    messages: &Messages,
+    requests: &Receiver<()>,
+) {
     while !matches!(requests.recv_timeout(HOST_STATE_INTERVAL), Err(RecvTimeoutError::Disconnected)) {
-        let written = replace_private_file(path, |out| write_hosts(StateWriter::new(out)?, status));
+        let written = replace_private_file(path, |out| write_hosts(StateWriter::new(out, point)?, status));
         match written {
             // The last state is that of the end.
             Err(_) if status.has_ended() => return,

@@ -353,7 +353,7 @@ impl FollowedHost {
 /// Writes what a host is, and why.
 fn write_profile(out: &mut impl Write, host: &HostProfile, context: &Context<'_>) -> io::Result<()> {
     let verdict = host.verdict();
-    let HostRow { address, system, software, tls_clients, link, hops, uptime, seen, remarks } =
+    let HostRow { address, site: _, system, software, tls_clients, link, hops, uptime, seen, remarks } =
         HostRow::new(host, &verdict, context.zone);
     let evidence: Vec<String> = verdict.evidence.iter().map(ToString::to_string).collect();
     let contradictions: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();

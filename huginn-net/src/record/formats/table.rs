@@ -185,7 +185,7 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALL, "version of the format", [NOT, NOT, is("ecs.version", "\"9.4.0\""), is("metadata.version", "\"1.5.0\"")]),
     extra(ALL, "program", [NOT, NOT, is("event.module", "\"huginn-net\""), is("metadata.product.name", "\"huginn-net\"")]),
     extra(ALL, "name of the sensor (`--sensor-name`)", [sensor("host"), sensor("huginn.sensor"), sensor("observer.name"), sensor("metadata.loggers[].name")]),
-    extra(ALL, "a field of the user (`--add-field`)", [own_field("huginn.NAME"), own_field("huginn.NAME"), own_field("labels.NAME"), own_field("unmapped.NAME")]),
+    extra(ALL, "a field of the user (`--add-field`, `--site`)", [own_field("huginn.NAME"), own_field("huginn.NAME"), own_field("labels.NAME"), own_field("unmapped.NAME")]),
     extra_of(FACTS, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
     extra_of(FACTS, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
     extra_of(FACTS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),

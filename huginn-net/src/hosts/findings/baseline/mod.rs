@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use huginn_net_core::Timestamp;
@@ -14,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::learner::Learner;
 use crate::hosts::observed::BaselineValue;
+use crate::hosts::{ObservationPoint, is_local};
 use crate::observation::BaselineType;
-use crate::observation::finding::TYPES;
+use crate::observation::finding::{TYPES, client_host};
 
 /// The version of the file format.
 const VERSION: u32 = 2;
@@ -29,6 +31,8 @@ const VERSION: u32 = 2;
 pub struct Baseline {
     /// The names of the files that it was parsed from.
     name: Option<Arc<str>>,
+    /// The sensor that learned it.
+    point: ObservationPoint,
     values: [BTreeSet<Arc<str>>; TYPES],
     /// Times of the first and the last packet with a value.
     period: Option<(Timestamp, Timestamp)>,
@@ -74,17 +78,21 @@ struct Header {
     huginn_net_baseline: u32,
     first: Option<String>,
     last: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    site: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sensor: Option<Arc<str>>,
 }
 
 impl Header {
-    fn period(self) -> Result<Option<(Timestamp, Timestamp)>, Reason> {
-        let (first, last) = match (self.first, self.last) {
+    fn period(&self) -> Result<Option<(Timestamp, Timestamp)>, Reason> {
+        let (first, last) = match (&self.first, &self.last) {
             (None, None) => return Ok(None),
             (Some(first), Some(last)) => (first, last),
             _ => return Err(Reason::Period),
         };
         let time = |text: &str| text.parse::<Timestamp>().map_err(|_| Reason::Period);
-        let (first, last) = (time(&first)?, time(&last)?);
+        let (first, last) = (time(first)?, time(last)?);
         if first.as_nanos() > last.as_nanos() {
             return Err(Reason::Period);
         }
@@ -109,7 +117,7 @@ impl Baseline {
         for (line, text) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             let failed = |reason| BaselineError { line, reason };
             if !has_header {
-                baseline.period = parse_header(text).map_err(failed)?;
+                (baseline.period, baseline.point) = parse_header(text).map_err(failed)?;
                 has_header = true;
             } else if !text.trim_ascii().is_empty() {
                 baseline.parse_line(text).map_err(failed)?;
@@ -156,6 +164,25 @@ impl Baseline {
         }
     }
 
+    /// Names the sensor that learns it, in the header of its file.
+    pub fn observed_at(self, point: ObservationPoint) -> Self {
+        Self { point, ..self }
+    }
+
+    /// The site of the sensor that learned it, if it has a name.
+    pub fn site(&self) -> Option<&str> {
+        self.point.site.as_deref()
+    }
+
+    /// Removes the clients and servers with private, link-local and loopback addresses: at another site, other hosts have them.
+    pub fn remove_local_hosts(&mut self) {
+        for (kind, values) in BaselineType::ALL.iter().zip(&mut self.values) {
+            if matches!(kind, BaselineType::Client | BaselineType::Server) {
+                values.retain(|value| !host_of(*kind, value).is_some_and(is_local));
+            }
+        }
+    }
+
     /// The values, sorted by type and text.
     fn values(&self) -> impl Iterator<Item = (BaselineType, &Arc<str>)> {
         let of_type = |(kind, values)| <&BTreeSet<_>>::into_iter(values).map(move |value| (kind, value));
@@ -171,6 +198,8 @@ impl Baseline {
             huginn_net_baseline: VERSION,
             first: self.first().map(|first| first.to_string()),
             last: self.period.map(|(_, last)| last.to_string()),
+            site: self.point.site.clone(),
+            sensor: self.point.sensor.clone(),
         };
         serde_json::to_writer(&mut *out, &header)?;
         out.write_all(b"\n")?;
@@ -252,12 +281,21 @@ impl Baseline {
     }
 }
 
-fn parse_header(text: &[u8]) -> Result<Option<(Timestamp, Timestamp)>, Reason> {
+fn parse_header(text: &[u8]) -> Result<(Option<(Timestamp, Timestamp)>, ObservationPoint), Reason> {
     let header: Header = serde_json::from_slice(text).map_err(|_| Reason::Header)?;
     if header.huginn_net_baseline != VERSION {
         return Err(Reason::Version(header.huginn_net_baseline));
     }
-    header.period()
+    Ok((header.period()?, ObservationPoint { site: header.site, sensor: header.sensor }))
+}
+
+/// The address of a value that is about a host, unless the host has a name.
+fn host_of(kind: BaselineType, value: &str) -> Option<IpAddr> {
+    match kind {
+        BaselineType::Client => client_host(value),
+        BaselineType::Server => value.parse::<SocketAddr>().map(|server| server.ip()).ok(),
+        _ => None,
+    }
 }
 
 /// What became of a value.
