@@ -28,6 +28,7 @@ root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-ne
 live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
 lab        | alone   | lab
 p0f        | alone   | huginn-net/src/p0f huginn-net-cli/src/control ci/live
+fleet      | alone   | dist/fleet huginn-net-cli/src/commands/hosts_join.rs huginn-net-cli/src/sensor/state huginn-net-arrow/src ci/fleet.sh
 terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
 hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
 proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/http3_proxy.rs ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
@@ -125,6 +126,7 @@ part_p0f() {
     step "live: command lines of p0f's README" ci/live/p0f-command-lines.sh "$program"
     step "live: a public client of p0f's API" ci/live/p0f-client.sh "$program"
 }
+part_fleet() { step "fleet: three sensors and the job" ci/fleet.sh "$program" "$full_program"; }
 part_terminal() { step "terminal view: under tmux" ci/terminal-view.sh "$program"; }
 part_hostile() { step "hostile traffic" ci/hostile/run.sh ${short:+--short} "$program"; }
 part_proxies() { step "proxies: real clients" ci/proxy.sh "$program" "$CARGO_TARGET_DIR/debug/examples"; }
