@@ -90,7 +90,7 @@ GROUP BY site, sensor
 ORDER BY last_event NULLS FIRST, site, sensor;
 
 -- Alerts.
-SELECT site, alert_id, any(alert) AS alert, any(severity) AS severity, any(address) AS address, min(ts) AS first_seen,
+SELECT site, alert_id, any(alert) AS alert, argMax(severity, events.ts) AS severity, any(address) AS address, min(ts) AS first_seen,
     arraySort(groupUniqArray(sensor)) AS sensors, count() AS events
 FROM events
 WHERE alert_id IS NOT NULL AND events.ts <= {now:DateTime64(6, 'UTC')}

@@ -65,9 +65,9 @@ FULL JOIN read_csv(getvariable('sensors'), header = true, all_varchar = true) AS
 GROUP BY site, sensor
 ORDER BY last_event NULLS FIRST, site, sensor;
 
--- Alerts. Sensors of a site that saw the same are one row; `events` of a sensor are its first report and those with larger numbers.
+-- Alerts. Sensors of a site that saw the same are one row. Events after the first report an alert again, with larger numbers.
 CREATE OR REPLACE VIEW alerts AS
-SELECT site, alert_id, any_value(alert) AS alert, any_value(severity) AS severity, any_value(address) AS address,
+SELECT site, alert_id, any_value(alert) AS alert, arg_max(severity, ts) AS severity, any_value(address) AS address,
     min(ts) AS first_seen, list_sort(list(DISTINCT sensor)) AS sensors, count(*) AS events
 FROM events
 WHERE alert_id IS NOT NULL AND ts <= getvariable('now')
