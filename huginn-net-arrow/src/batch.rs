@@ -1,5 +1,6 @@
 //! A builder of batches.
 
+use std::fmt;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub struct EventBatchBuilder {
     text_len: usize,
     /// The flow of the last event: consecutive events often share a flow.
     flow: Option<(FlowId, FlowRecord<'static>)>,
-    interfaces: Vec<String>,
+    interfaces: Option<InterfaceNames>,
     connection_ids: bool,
     /// The texts of the columns after all others.
     constants: Vec<Box<str>>,
@@ -50,6 +51,15 @@ pub struct EventBatchBuilder {
     events: Option<Vec<Box<str>>>,
     /// The schema with dictionaries, if texts are stored in them.
     with_dictionaries: Option<SchemaRef>,
+}
+
+/// The names of interfaces.
+struct InterfaceNames(Box<dyn Fn(u16) -> Option<Arc<str>> + Send + Sync>);
+
+impl fmt::Debug for InterfaceNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InterfaceNames").finish_non_exhaustive()
+    }
 }
 
 impl EventBatchBuilder {
@@ -62,7 +72,7 @@ impl EventBatchBuilder {
             rows: 0,
             text_len: 0,
             flow: None,
-            interfaces: Vec::new(),
+            interfaces: None,
             connection_ids: false,
             constants: Vec::new(),
             events: None,
@@ -77,10 +87,10 @@ impl EventBatchBuilder {
         Self { targets: targets(&schema), schema, columns, ..self }
     }
 
-    /// Names the interfaces of a live source, by their [index](huginn_net::Timestamp::interface).
+    /// Names the interfaces of a live source, by their [number](huginn_net::Timestamp::interface).
     #[must_use]
-    pub fn interfaces(self, names: Vec<String>) -> Self {
-        Self { interfaces: names, ..self }
+    pub fn interfaces(self, name: impl Fn(u16) -> Option<Arc<str>> + Send + Sync + 'static) -> Self {
+        Self { interfaces: Some(InterfaceNames(Box::new(name))), ..self }
     }
 
     /// Fills the column `connection_id`, or not (default), unless [`columns`](Self::columns) names it.
@@ -167,9 +177,9 @@ impl EventBatchBuilder {
             Some(last) if last.0 == event.flow => last,
             _ => (event.flow.clone(), FlowRecord::from(&event.flow)),
         };
-        let interface = self.interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
+        let interface = self.interfaces.as_ref().and_then(|names| (names.0)(event.ts.interface()));
         let mut row = Row::new(&mut self.columns, self.rows, targets);
-        let names = EventNames { file, interface, connection_id: self.connection_ids };
+        let names = EventNames { file, interface: interface.as_deref(), connection_id: self.connection_ids };
         visit_event(event, &record, names, &mut row);
         for derived in &DERIVED {
             (derived.set)(event, &mut row);

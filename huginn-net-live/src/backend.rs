@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use crate::frame_batch::FrameBatch;
-use crate::{Interface, InterfaceState};
+use crate::{Interface, InterfaceState, Notice};
 
 /// A capture mechanism, open on one interface.
 pub(crate) trait CaptureBackend: Send {
@@ -40,6 +40,11 @@ pub(crate) trait CaptureBackend: Send {
         false
     }
 
+    /// Follows interfaces that come and go, adds notices of them, and returns whether one is up; `None` if the backend has one interface.
+    fn follow(&mut self, _notices: &mut Vec<Notice>) -> Option<InterfaceState> {
+        None
+    }
+
     /// Searches the interface among the present ones, and reopens it if it was removed.
     ///
     /// OS errors are transient, except missing privileges. Any other error is permanent.
@@ -66,4 +71,6 @@ pub(crate) struct Drops {
     pub(crate) kernel: u64,
     /// Drops of the interface, if the backend knows them.
     pub(crate) interface: Option<u64>,
+    /// Copies of packets that were left out; `None` if the backend has one interface.
+    pub(crate) copies: Option<u64>,
 }

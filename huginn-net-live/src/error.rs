@@ -23,9 +23,12 @@ pub enum LiveError {
         /// The name.
         name: String,
     },
-    /// The pseudo-device `any` needs the libpcap backend.
-    #[error("'any' needs the libpcap backend")]
-    AnyNeedsLibpcap,
+    /// libpcap captures from interfaces that are named, or from `any`.
+    #[error("{name}: patterns of interfaces need the backend packet: leave --backend libpcap out, or name the interfaces")]
+    PatternNeedsPacket {
+        /// The pattern.
+        name: String,
+    },
     /// A name with `udp:` has no port or address.
     #[error("{name}: not a UDP socket: expected udp:PORT or udp:ADDRESS:PORT")]
     InvalidUdpSocket {

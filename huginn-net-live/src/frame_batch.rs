@@ -5,14 +5,17 @@ use huginn_net_core::{Frame, LinkType, Timestamp};
 use crate::backend::CaptureBackend;
 use crate::queues::ClockReading;
 
-/// Frames of one interface that were received together.
+/// Frames of one input that were received together.
 ///
 /// A frame lies in the backend's memory or was copied into the batch.
 pub(crate) struct FrameBatch {
     copied: Vec<u8>,
     entries: Vec<FrameEntry>,
     lent: usize,
+    /// The link type of frames that are added.
     pub(crate) link: LinkType,
+    /// Whether the time of each frame has the number of its interface already.
+    pub(crate) has_interfaces: bool,
     /// When the batch was received.
     pub(crate) received_at: ClockReading,
     /// Number of ring blocks that the batch occupies.
@@ -24,6 +27,7 @@ pub(crate) struct FrameBatch {
 struct FrameEntry {
     ts: Timestamp,
     storage: Storage,
+    link: LinkType,
     start: usize,
     len: usize,
     /// Length on the wire, in bytes.
@@ -45,6 +49,7 @@ impl FrameBatch {
             entries: Vec::new(),
             lent: 0,
             link: LinkType::ETHERNET,
+            has_interfaces: false,
             received_at,
             ring_blocks: 0,
         }
@@ -65,13 +70,13 @@ impl FrameBatch {
             self.copied.extend_from_slice(piece);
         }
         let len = self.copied.len().saturating_sub(start);
-        self.entries.push(FrameEntry { ts, storage: Storage::Copied, start, len, wire_len });
+        self.entries.push(FrameEntry { ts, storage: Storage::Copied, link: self.link, start, len, wire_len });
     }
 
     /// Adds a frame in the backend's memory.
     #[inline]
     pub(crate) fn push_in_place(&mut self, ts: Timestamp, start: usize, len: usize, wire_len: u32) {
-        self.entries.push(FrameEntry { ts, storage: Storage::Backend, start, len, wire_len });
+        self.entries.push(FrameEntry { ts, storage: Storage::Backend, link: self.link, start, len, wire_len });
     }
 
     /// Returns the number of frames not yet lent.
@@ -95,13 +100,13 @@ impl FrameBatch {
     /// Lends the next frame.
     #[inline]
     pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
-        let FrameEntry { ts, storage, start, len, wire_len } = *self.entries.get(self.lent)?;
+        let FrameEntry { ts, storage, link, start, len, wire_len } = *self.entries.get(self.lent)?;
         self.lent = self.lent.saturating_add(1);
         let data = match storage {
             Storage::Copied => self.copied.get(start..start.saturating_add(len))?,
             Storage::Backend => backend.bytes(start, len),
         };
-        Some(Frame { ts, link: self.link, data, wire_len })
+        Some(Frame { ts, link, data, wire_len })
     }
 
     /// Drops the first frame captured after this time, in nanoseconds since the Unix epoch, and all after it.

@@ -55,6 +55,19 @@ fn describe(_: &mut [Interface]) {}
 /// Lists the interfaces without descriptions.
 pub(crate) use list::interfaces as list_without_descriptions;
 
+/// What identifies an interface.
+#[cfg(target_os = "linux")]
+pub(crate) struct Link {
+    pub(crate) index: u32,
+    pub(crate) name: String,
+    /// Whether the interface is administratively up.
+    pub(crate) is_up: bool,
+}
+
+/// Lists what identifies the interfaces, without reading files.
+#[cfg(target_os = "linux")]
+pub(crate) use list::links;
+
 #[cfg(unix)]
 mod list {
     use std::fs;
@@ -86,6 +99,18 @@ mod list {
             interface.mtu = mtu(interface);
         }
         Ok(interfaces)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn links() -> Result<Vec<super::Link>, LiveError> {
+        let entries = getifaddrs()
+            .map_err(|errno| LiveError::System { operation: "listing interfaces", source: errno.into() })?;
+        let link = |entry: InterfaceAddress| {
+            let index = entry.address.as_ref()?.as_link_addr()?.ifindex();
+            let is_up = entry.flags.contains(InterfaceFlags::IFF_UP);
+            Some(super::Link { index: u32::try_from(index).ok()?, name: entry.interface_name, is_up })
+        };
+        Ok(entries.filter_map(link).collect())
     }
 
     fn without_addresses(entry: &InterfaceAddress) -> Interface {

@@ -10,7 +10,9 @@ use crate::device_drops::{self, DeviceDrops};
 use huginn_net_core::Timestamp;
 
 use crate::backend::CaptureBackend;
+use crate::inputs::{FILE_PREFIX, TCP_PREFIX, UDP_PREFIX, is_interface};
 use crate::stats::InterfaceCounters;
+use crate::targets::Target;
 use crate::{
     Backend, Interface, InterfaceState, LiveError, LiveOptions, LiveStats, Notice, NoticeKind, interface,
 };
@@ -51,8 +53,8 @@ impl Fanouts {
     ///
     /// # Errors
     /// [`LiveError::NoQueues`] for an interface whose packets the kernel does not divide, and errors of invalid names.
-    pub(crate) fn new<'a>(
-        names: impl Iterator<Item = &'a str>,
+    pub(crate) fn new(
+        targets: &[Target],
         options: &LiveOptions,
         queues: NonZeroUsize,
     ) -> Result<Self, LiveError> {
@@ -62,7 +64,7 @@ impl Fanouts {
         let group = |name: &str| {
             group(name, options, queues)?.ok_or_else(|| LiveError::NoQueues { name: name.to_owned() })
         };
-        names.map(group).collect::<Result<_, _>>().map(Self)
+        targets.iter().map(Target::name).map(group).collect::<Result<_, _>>().map(Self)
     }
 
     /// Returns the group of an interface; `None` for a single queue.
@@ -85,19 +87,20 @@ struct InterfaceSlot {
 }
 
 impl Interfaces {
-    pub(crate) fn open<'a>(
-        names: impl Iterator<Item = &'a str>,
+    pub(crate) fn open(
+        targets: &[Target],
         options: &LiveOptions,
         present: &[Interface],
         fanouts: &Fanouts,
     ) -> Result<Self, LiveError> {
         let mut notices = Vec::new();
         let mut slots: Vec<InterfaceSlot> = Vec::new();
-        for name in names {
+        for target in targets {
+            let name = target.name();
             if slots.iter().any(|slot| slot.counters.name == name) {
                 return Err(LiveError::DuplicateInterface { name: name.to_owned() });
             }
-            let backend = open(name, options, present, fanouts.of(slots.len()), &mut notices)?;
+            let backend = open(target, options, present, fanouts.of(slots.len()), &mut notices)?;
             let is_awaited =
                 notices.iter().any(|notice| notice.interface == name && notice.kind == NoticeKind::Awaited);
             slots.push(InterfaceSlot { is_awaited, ..InterfaceSlot::new(name, backend) });
@@ -227,6 +230,9 @@ impl Interfaces {
         for slot in &mut self.slots {
             let drops = slot.backend.drops();
             slot.counters.set_kernel_dropped(drops.kernel);
+            if let Some(copies) = drops.copies {
+                slot.counters.set_copies(copies);
+            }
             let device =
                 devices.as_deref().and_then(|text| device_drops::parse_drops(text, &slot.counters.name));
             if let Some(dropped) = device.or(drops.interface) {
@@ -240,7 +246,10 @@ impl Interfaces {
         self.update_drops();
         let mut present = None;
         for index in 0..self.slots.len() {
-            if self.slots.get_mut(index).is_some_and(InterfaceSlot::needs_refresh) {
+            let slot = self.slots.get_mut(index);
+            if let Some(state) = slot.and_then(|slot| slot.backend.follow(&mut self.notices)) {
+                self.on_refresh(index, Ok(state));
+            } else if self.slots.get_mut(index).is_some_and(InterfaceSlot::needs_refresh) {
                 // If the system cannot list interfaces, the next maintenance tries again.
                 let present = present.get_or_insert_with(|| interface::list_without_descriptions().ok());
                 if let Some(present) = present {
@@ -284,9 +293,16 @@ impl Interfaces {
 
     /// Refreshes the state of an interface, and records a notice if it changed.
     fn refresh(&mut self, index: usize, present: &[Interface]) {
+        let refreshed = self.slots.get_mut(index).map(|slot| slot.backend.refresh(present));
+        if let Some(refreshed) = refreshed {
+            self.on_refresh(index, refreshed);
+        }
+    }
+
+    /// Sets the state of an interface that was checked.
+    fn on_refresh(&mut self, index: usize, refreshed: io::Result<InterfaceState>) {
         let Some(slot) = self.slots.get_mut(index) else { return };
         let is_gone = slot.counters.state() == InterfaceState::Gone;
-        let refreshed = slot.backend.refresh(present);
         match refreshed {
             Ok(InterfaceState::Up) => {
                 let is_new = std::mem::take(&mut slot.is_awaited);
@@ -392,24 +408,6 @@ fn group(name: &str, options: &LiveOptions, queues: NonZeroUsize) -> Result<Opti
     }
 }
 
-/// What the name of a UDP socket begins with.
-const UDP_PREFIX: &str = "udp:";
-
-/// What the name of a server of captures begins with.
-pub(crate) const TCP_PREFIX: &str = "tcp:";
-
-/// What the name of a directory of captures begins with.
-const FILE_PREFIX: &str = "file:";
-
-/// Whether a name is that of an interface, not of a socket or stream.
-fn is_interface(name: &str) -> bool {
-    ![UDP_PREFIX, TCP_PREFIX, FILE_PREFIX].iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// The name of libpcap's pseudo-device for all interfaces of Linux.
-#[cfg(target_os = "linux")]
-const ANY: &str = "any";
-
 /// Whether Linux admits this name of an interface (`dev_valid_name`): 1 to 15 bytes, without slash, colon and white space.
 #[cfg(target_os = "linux")]
 fn can_exist(name: &str) -> bool {
@@ -427,9 +425,9 @@ fn small_buffer(name: &str, options: &LiveOptions, granted: usize) -> Option<Not
     (granted < requested).then(|| Notice { interface: name.to_owned(), kind })
 }
 
-/// Opens an interface with the selected backend, or a UDP socket.
+/// Opens an interface with the selected backend, all interfaces that match, or a UDP socket.
 fn open(
-    name: &str,
+    target: &Target,
     options: &LiveOptions,
     present: &[Interface],
     fanout: Option<Fanout>,
@@ -437,6 +435,7 @@ fn open(
 ) -> Result<Box<dyn CaptureBackend>, LiveError> {
     #[cfg(not(target_os = "linux"))]
     let _ = fanout;
+    let name = target.name();
     let unknown = || LiveError::UnknownInterface {
         name: name.to_owned(),
         known: present.iter().map(|interface| interface.name.clone()).collect(),
@@ -470,14 +469,21 @@ fn open(
     match options.backend {
         Backend::Packet if options.expression.is_some() => Err(LiveError::ExpressionNeedsLibpcap),
         #[cfg(target_os = "linux")]
-        Backend::Packet if name == ANY => Err(LiveError::AnyNeedsLibpcap),
-        #[cfg(target_os = "linux")]
         Backend::Packet => {
-            use crate::packet::PacketBackend;
+            use crate::packet::{ManyBackend, PacketBackend};
             let fanout = match fanout {
                 Some(Fanout::Packet(group)) => Some(group),
                 _ => None,
             };
+            if let Target::Matching(matched) = target {
+                if !matched.has_any() {
+                    notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
+                }
+                let matched = Arc::clone(matched);
+                let (backend, granted) = ManyBackend::open(matched, options, present, fanout.as_deref())?;
+                notices.extend(small_buffer(name, options, granted));
+                return Ok(Box::new(backend));
+            }
             let found = present.iter().find(|interface| interface.name == name);
             let (backend, granted) = match found {
                 Some(interface) => PacketBackend::open(interface, options, fanout)?,

@@ -14,6 +14,8 @@
 //! A name such as `udp:4789` is a UDP socket that receives mirrored traffic (VXLAN, Geneve, TZSP), which needs no privilege.
 //! `tcp:HOST:PORT` reads a capture that a server sends, and `file:DIR` the captures of a directory, while they grow.
 //!
+//! `any` and patterns such as `veth*` and `!lo` stand for all interfaces that match, also for those that appear later (Linux).
+//!
 //! Capturing from an interface needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
 //!
 //! ```no_run
@@ -68,15 +70,20 @@ mod error;
 #[cfg(target_os = "linux")]
 mod fanout;
 mod frame_batch;
+mod inputs;
 mod interface;
 mod interfaces;
 #[cfg(feature = "libpcap")]
 mod libpcap;
 mod limits;
+#[cfg(target_os = "linux")]
+mod matched;
+mod names;
 mod notice;
 mod options;
 #[cfg(target_os = "linux")]
 mod packet;
+mod pattern;
 mod poll;
 mod processor;
 mod queues;
@@ -87,13 +94,16 @@ mod stats;
 mod stopper;
 #[cfg(unix)]
 mod stream;
+mod targets;
 #[cfg(target_os = "linux")]
 mod udp;
 
 pub use error::LiveError;
 pub use interface::{Interface, interfaces};
+pub use names::InterfaceNames;
 pub use notice::{Notice, NoticeKind};
 pub use options::{Backend, LiveOptions};
+pub use pattern::{is_pattern, matching};
 /// Public for the fuzz target `ring_block` only.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]

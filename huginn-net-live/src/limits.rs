@@ -62,6 +62,41 @@ pub(crate) const MIN_RING_BLOCKS: usize = 2;
 #[cfg(target_os = "linux")]
 pub(crate) const MIN_SNAPLEN: usize = 64;
 
+/// Minimum time between two looks at the interfaces of the system, which the queues of a source share: shorter than
+/// [`MAINTENANCE_INTERVAL`], so that each maintenance of a single queue looks.
+#[cfg(target_os = "linux")]
+pub(crate) const LINK_CHECK_INTERVAL: Duration = Duration::from_millis(750);
+
+/// Maximum number of names of interfaces that patterns match, 16 bits with those of inputs. Beyond, the interface that left first gives
+/// its number to a new one: events must have been written by then.
+#[cfg(target_os = "linux")]
+pub(crate) const MAX_JOINED_NAMES: usize = 1 << 14;
+
+/// Maximum number of notices about interfaces that joined or left in [`CHANGE_NOTICES_INTERVAL`]. One notice counts the others.
+#[cfg(target_os = "linux")]
+pub(crate) const CHANGE_NOTICES: usize = 30;
+
+/// See [`CHANGE_NOTICES`].
+#[cfg(target_os = "linux")]
+pub(crate) const CHANGE_NOTICES_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Maximum number of interfaces whose frames the kernel leaves out. A condition of classic BPF skips at most 255 instructions.
+#[cfg(target_os = "linux")]
+pub(crate) const MAX_FILTERED_INTERFACES: usize = 250;
+
+/// Time within which a packet on another interface is a copy: far longer than the system takes to pass it on, and shorter than the time
+/// after which TCP sends a segment again.
+#[cfg(target_os = "linux")]
+pub(crate) const COPY_WINDOW: Duration = Duration::from_millis(50);
+
+/// Number of bytes of a packet that must be the same in a copy: all headers up to those of TCP, and some of the payload.
+#[cfg(target_os = "linux")]
+pub(crate) const COPY_HASHED_LEN: usize = 256;
+
+/// Number of sets of packets that may have copies: with four each, 16,384 packets in 384 KiB for each queue.
+#[cfg(target_os = "linux")]
+pub(crate) const COPY_SETS: usize = 1 << 12;
+
 /// Maximum number of datagrams per read from a UDP socket, so that one busy socket does not starve the others.
 #[cfg(target_os = "linux")]
 pub(crate) const DATAGRAMS_PER_READ: usize = 64;

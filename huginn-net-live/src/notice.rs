@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::interfaces::TCP_PREFIX;
+use crate::inputs::TCP_PREFIX;
+use crate::pattern::is_pattern;
 
 /// A change of an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,22 @@ pub enum NoticeKind {
         /// What was not read, and why.
         reason: String,
     },
+    /// An interface that a pattern matches appeared, or was renamed. The source captures from it.
+    Joined,
+    /// An interface that a pattern matches was removed, or has another name that none matches.
+    Left,
+    /// More interfaces joined and left within a minute than have a notice each.
+    MoreChanges {
+        /// Those that joined.
+        joined: u64,
+        /// Those that left.
+        left: u64,
+    },
+    /// The frames of an interface that a pattern matches are left out: their hardware type is not supported.
+    Unreadable {
+        /// The `ARPHRD_` number of Linux.
+        hardware: u16,
+    },
     /// The kernel granted a smaller buffer than [requested](crate::LiveOptions::buffer_bytes), for lack of memory.
     SmallBuffer {
         /// Bytes requested.
@@ -56,6 +73,13 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
+            NoticeKind::Awaited if are_patterns(&self.interface) => {
+                f.write_str("no interface matches yet; the capture begins when one does")
+            }
+            NoticeKind::Appeared if are_patterns(&self.interface) => f.write_str("an interface matches"),
+            NoticeKind::Down if are_patterns(&self.interface) => {
+                f.write_str("no interface that matches is up; the capture resumes when one is")
+            }
             NoticeKind::Awaited if self.interface.starts_with(TCP_PREFIX) => {
                 f.write_str("no server answers yet: waits for a connection, and tries again each second")
             }
@@ -72,9 +96,22 @@ impl fmt::Display for Notice {
                 write!(f, "{reason}: waits until the directory can be read again")
             }
             NoticeKind::Skipped { reason } => f.write_str(reason),
+            NoticeKind::Joined => f.write_str("is captured from now on"),
+            NoticeKind::Left => f.write_str("is gone, and captured no longer"),
+            NoticeKind::MoreChanges { joined, left } => {
+                write!(f, "interfaces that joined or left without a line in the last minute: {joined} and {left}")
+            }
+            NoticeKind::Unreadable { hardware } => {
+                write!(f, "is not captured: its hardware type {hardware} is not supported")
+            }
             NoticeKind::SmallBuffer { requested, granted } => {
                 write!(f, "the kernel granted only {granted} of {requested} bytes of buffer")
             }
         }
     }
+}
+
+/// Whether the name of an input is that of patterns.
+fn are_patterns(name: &str) -> bool {
+    name.split(',').any(is_pattern)
 }

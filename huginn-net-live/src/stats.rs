@@ -55,6 +55,8 @@ pub struct InterfaceStats {
     pub kernel_dropped: u64,
     /// Frames dropped by the interface or its driver since it was opened; `None` if unknown.
     pub interface_dropped: Option<u64>,
+    /// Packets that were left out because another interface had them; `None` without [patterns](crate::LiveSource::open).
+    pub copies: Option<u64>,
     /// Read errors after which the source tried again, such as lack of memory.
     pub read_errors: u64,
     /// The state of the interface; with several queues, the worst of them.
@@ -87,6 +89,7 @@ impl InterfaceStats {
             kernel_dropped: sum.kernel_dropped.saturating_add(queue.kernel_dropped),
             // Each queue counts those of the whole interface.
             interface_dropped: sum.interface_dropped.max(queue.interface_dropped),
+            copies: sum.copies.map(|copies| copies.saturating_add(queue.copies.unwrap_or(0))),
             read_errors: sum.read_errors.saturating_add(queue.read_errors),
             state: sum.state.max(queue.state),
             ..sum
@@ -123,6 +126,7 @@ pub(crate) struct InterfaceCounters {
     received: AtomicU64,
     kernel_dropped: AtomicU64,
     interface_dropped: AtomicU64,
+    copies: AtomicU64,
     read_errors: AtomicU64,
     state: AtomicU8,
 }
@@ -134,6 +138,7 @@ impl InterfaceCounters {
             received: AtomicU64::new(0),
             kernel_dropped: AtomicU64::new(0),
             interface_dropped: AtomicU64::new(UNKNOWN),
+            copies: AtomicU64::new(UNKNOWN),
             read_errors: AtomicU64::new(0),
             state: AtomicU8::new(0),
         }
@@ -153,6 +158,10 @@ impl InterfaceCounters {
 
     pub(crate) fn set_interface_dropped(&self, frames: u64) {
         self.interface_dropped.store(frames, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_copies(&self, packets: u64) {
+        self.copies.store(packets, Ordering::Relaxed);
     }
 
     pub(crate) fn add_read_error(&self) {
@@ -177,12 +186,13 @@ impl InterfaceCounters {
     }
 
     fn stats(&self) -> InterfaceStats {
-        let interface_dropped = self.interface_dropped.load(Ordering::Relaxed);
+        let known = |number: &AtomicU64| Some(number.load(Ordering::Relaxed)).filter(|number| *number != UNKNOWN);
         InterfaceStats {
             name: self.name.clone(),
             received: self.received(),
             kernel_dropped: self.kernel_dropped.load(Ordering::Relaxed),
-            interface_dropped: (interface_dropped != UNKNOWN).then_some(interface_dropped),
+            interface_dropped: known(&self.interface_dropped),
+            copies: known(&self.copies),
             read_errors: self.read_errors.load(Ordering::Relaxed),
             state: self.state(),
             queues: Vec::new(),

@@ -80,8 +80,10 @@ impl Live {
         let interfaces = interfaces.as_slice();
         let source = LiveSource::open(interfaces, &LiveOptions::default())
             .map_err(|error| PyOSError::new_err(error.to_string()))?;
-        let names = if interfaces.len() > 1 { interfaces.to_vec() } else { Vec::new() };
-        let builder = options.builder().interfaces(names);
+        let builder = match source.interface_names() {
+            names if names.are_several() => options.builder().interfaces(move |interface| names.get(interface)),
+            _ => options.builder(),
+        };
         let schema = SchemaRef::clone(builder.schema());
         let (stopper, stats) = (source.stopper(), source.stats());
         let waiting = Mutex::new(Waiting { builder, ..Waiting::default() });

@@ -11,7 +11,8 @@ use std::time::Duration;
 use caps::{CapSet, Capability};
 use huginn_net::core::Escaped;
 use huginn_net_live::{
-    Interface, InterfaceSettings, LiveError, LiveOptions, LiveSource, clock_error, interfaces,
+    Interface, InterfaceSettings, LiveError, LiveOptions, LiveSource, clock_error, interfaces, is_pattern,
+    matching,
 };
 use nix::sys::utsname::uname;
 use rustix::fs::statvfs;
@@ -44,6 +45,9 @@ const MIN_OPEN_FILES: u64 = 1024;
 /// Size of the buffer of a UDP socket that takes bursts, in bytes.
 #[cfg(target_os = "linux")]
 const MIN_SOCKET_BUFFER: u64 = 8 << 20;
+
+/// Number of interfaces of a pattern that are named.
+const SHOWN_INTERFACES: usize = 10;
 
 pub(super) fn run(args: &DoctorArguments) -> Result<Outcome, Failure> {
     let rows = if args.test_alert { test_alerts(args)? } else { checks(args)? };
@@ -120,7 +124,14 @@ fn checks(args: &DoctorArguments) -> Result<Vec<Row>, Failure> {
         }
         typed => typed.iter().map(|name| &**name).collect(),
     };
+    let has_patterns = names.iter().any(|name| is_pattern(name));
+    if has_patterns {
+        rows.push(matched(&typed, &present)?);
+    }
     for name in names {
+        if has_patterns && is_interface(name) {
+            continue;
+        }
         match present.iter().find(|interface| interface.name == name) {
             Some(interface) => rows.extend(interface_rows(interface)),
             None if is_interface(name) => rows.push(
@@ -218,6 +229,19 @@ fn rights(is_needed: bool) -> Row {
         }
         Err(error) => Row::new("rights", State::Unknown, error.to_string()),
     }
+}
+
+/// The interfaces that patterns and names match.
+fn matched(typed: &[String], present: &[Interface]) -> Result<Row, Failure> {
+    let patterns: Vec<&str> = typed.iter().map(|name| &**name).filter(|name| is_interface(name)).collect();
+    let found = matching(&patterns, present)?;
+    let names: Vec<&str> = found.iter().map(|interface| &*interface.name).take(SHOWN_INTERFACES).collect();
+    let row = |state, found: String| Row::new("interfaces", state, found).of(patterns.join(" "));
+    Ok(match found.len().saturating_sub(names.len()) {
+        _ if found.is_empty() => row(State::Note, "none matches yet".into()).fix("huginn-net interfaces"),
+        0 => row(State::Ok, format!("now {}", names.join(", "))),
+        more => row(State::Ok, format!("now {}, and {more} more", names.join(", "))),
+    })
 }
 
 fn kernel() -> Row {

@@ -12,17 +12,19 @@ use crate::outcome::Outcome;
 use crate::views::columns::{Layout, Table, stdout_width};
 
 const HEADINGS: [&str; 7] = ["name", "index", "state", "MAC", "addresses", "MTU", "description"];
-/// Only the description, which libpcap fills, is wrapped.
+/// Only the description is wrapped.
 const LAYOUT: Layout<'static> = Layout { whole: &[0, 1, 2, 3, 4, 5], numbers: &[1, 5] };
 
 pub(super) fn run(format: ListFormat) -> Result<Outcome, Failure> {
     let interfaces = interfaces()?;
+    let all = cfg!(target_os = "linux").then(Row::any);
+    let rows = interfaces.iter().map(Row::from_interface).chain(all);
     let mut out = io::stdout().lock();
     match format {
-        ListFormat::Human => write_table(&mut out, &interfaces)?,
+        ListFormat::Human => write_table(&mut out, rows)?,
         ListFormat::Json => {
-            for interface in &interfaces {
-                serde_json::to_writer(&mut out, &Row::from_interface(interface)).map_err(io::Error::from)?;
+            for row in rows {
+                serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
         }
@@ -30,10 +32,9 @@ pub(super) fn run(format: ListFormat) -> Result<Outcome, Failure> {
     Ok(Outcome::Complete)
 }
 
-fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()> {
+fn write_table<'a>(out: &mut impl Write, rows: impl Iterator<Item = Row<'a>>) -> io::Result<()> {
     let mut table = Table::new(&HEADINGS);
-    for interface in interfaces {
-        let Row { name, index, state, mac, addresses, mtu, description, .. } = Row::from_interface(interface);
+    for Row { name, index, state, mac, addresses, mtu, description, .. } in rows {
         table.add_row(vec![
             format!("{:#}", Escaped(name.as_bytes())),
             index.to_string(),
@@ -61,6 +62,20 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// What stands for all interfaces.
+    fn any() -> Self {
+        Self {
+            name: "any",
+            index: 0,
+            state: "up",
+            loopback: false,
+            mac: None,
+            addresses: Vec::new(),
+            mtu: None,
+            description: Some("all interfaces, also those that appear later"),
+        }
+    }
+
     fn from_interface(interface: &'a Interface) -> Self {
         Self {
             name: &interface.name,

@@ -147,6 +147,9 @@ pub(crate) struct CaptureCounters {
     /// Frames that the interface or its driver dropped, if the system reports them. Linux also counts captured frames
     /// that no other protocol of the system wanted.
     pub(crate) interface_dropped: Option<u64>,
+    /// Packets that were left out because another interface had them, if patterns select interfaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) copies: Option<u64>,
     /// Failed reads, which are retried.
     pub(crate) read_errors: u64,
     /// `up`, or the reason why no frames arrive.

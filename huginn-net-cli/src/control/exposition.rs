@@ -280,7 +280,7 @@ fn encode_failures(
 }
 
 /// Metrics of each interface.
-const CAPTURE: [Metric<CaptureCounters, Option<u64>>; 5] = [
+const CAPTURE: [Metric<CaptureCounters, Option<u64>>; 6] = [
     ("capture_received", "Frames taken from the interface", Kind::Counter, |counters| {
         Some(counters.received)
     }),
@@ -295,6 +295,12 @@ const CAPTURE: [Metric<CaptureCounters, Option<u64>>; 5] = [
         "Frames that the interface or its driver dropped, and on Linux those that only the sensor wanted",
         Kind::Counter,
         |counters| counters.interface_dropped,
+    ),
+    (
+        "capture_copies",
+        "Packets left out because another interface had them",
+        Kind::Counter,
+        |counters| counters.copies,
     ),
     ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |counters| {
         Some(counters.read_errors)

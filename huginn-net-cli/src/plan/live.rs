@@ -8,7 +8,7 @@ use std::time::Duration;
 use huginn_net::core::{DecodeConfig, Filter};
 use huginn_net::hosts::ObservationPoint;
 use huginn_net::{Configure, Database, HuginnNet};
-use huginn_net_live::{Backend, LiveOptions, LiveSource};
+use huginn_net_live::{Backend, LiveOptions, LiveSource, is_pattern};
 
 use super::event_run::{check_effects, switch_on_kinds};
 use super::live_output::{self, LiveOutputPlan, Surroundings};
@@ -190,6 +190,16 @@ pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
     check_effects(args.outputs.iter().map(|output| &output.run))
 }
 
+/// Leaves VLANs out of the flow key if patterns select interfaces: a packet, or one direction of a connection, may have a tag on some of them only.
+fn join_networks(args: &mut LiveArguments) -> Result<(), Failure> {
+    let flows = &mut args.run.analysis.flows;
+    if args.interfaces.iter().any(|name| is_pattern(name)) {
+        refusals::INTERFACE_TRACKING.check(flows.interface_tracking)?;
+        flows.no_vlan_tracking = true;
+    }
+    Ok(())
+}
+
 /// Whether all outputs have the format of p0f, to which the analysis is then limited.
 pub(super) fn is_p0f(args: &LiveArguments) -> bool {
     args.outputs.iter().all(|output| output.run.output.format == Format::P0f)
@@ -227,6 +237,7 @@ impl LivePlan {
 
     fn from_arguments(mut args: LiveArguments) -> Result<Self, Failure> {
         prepare(&mut args)?;
+        join_networks(&mut args)?;
         let extract = LiveExtractPlan::new(&args)?;
         let plan = AnalysisPlan::of_events(&args.run, &needed_outputs(&args))?;
         let key_logs = GrowingKeyLogs::read(&args.run.analysis.protocols.keylog)?;

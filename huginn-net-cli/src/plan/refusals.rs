@@ -89,6 +89,8 @@ refusals! {
         => "--hour-folders is for --format parquet";
     ANONYMOUS_PACKETS: "extract --anonymize FILE -o OUT.pcapng FILE"
         => "packets that are written keep their addresses: leave --anonymize out";
+    INTERFACE_TRACKING: "live -i any --interface-tracking"
+        => "--interface-tracking is for interfaces that -i names: those that a pattern matches may share a connection";
     PINNED_WORKERS: "live -i IFACE --pin 0-1 -w 3" => "--pin names {} for {} workers: leave -w out";
     PINNED_QUEUES: "live -i IFACE --pin 0-1 -c 5"
         => "--pin with several workers needs a queue for each: leave -c, --backend libpcap, streams and UDP ports without queues out";

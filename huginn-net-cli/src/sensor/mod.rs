@@ -28,7 +28,7 @@ use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use huginn_net_live::{LiveError, LiveSource};
+use huginn_net_live::{InterfaceNames, LiveError, LiveSource, is_pattern};
 
 use self::started::Sensor;
 use self::state::Restored;
@@ -73,15 +73,16 @@ pub(crate) fn run(mut plan: LivePlan) -> Result<Outcome, Failure> {
 /// Checks what a capture needs, without capturing: interfaces, rights, and the places of output. Ports and sockets are not tried, since a
 /// running sensor may have them.
 pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
-    for interface in &plan.interfaces {
-        match LiveSource::open(&[interface], &plan.capture) {
+    for interfaces in inputs(&plan.interfaces) {
+        match LiveSource::open(&interfaces, &plan.capture) {
             Ok(mut source) => {
                 // A frame would start the threads of streams, which keep rights.
                 source.take_notices().iter().for_each(|notice| stderr::report(notice));
             }
             Err(LiveError::Open { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
                 stderr::report(&format_args!(
-                    "{interface}: another program has the port, perhaps the sensor"
+                    "{}: another program has the port, perhaps the sensor",
+                    interfaces.join(", ")
                 ));
             }
             Err(error) => return Err(with_fix(error)),
@@ -97,6 +98,15 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
         stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
     }
     Ok(Outcome::Complete)
+}
+
+/// The names of each input: patterns, and the names of interfaces beside them, are one.
+fn inputs(interfaces: &[String]) -> Vec<Vec<&str>> {
+    let has_patterns = interfaces.iter().any(|name| is_pattern(name));
+    let (together, others): (Vec<&str>, Vec<&str>) =
+        interfaces.iter().map(|name| &**name).partition(|name| has_patterns && !name.contains(':'));
+    let together = (!together.is_empty()).then_some(together);
+    together.into_iter().chain(others.into_iter().map(|name| vec![name])).collect()
 }
 
 /// Checks what is written on request or at the end only. Call it after privileges are dropped.
@@ -179,8 +189,8 @@ fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
 }
 
 /// The names of interfaces that our own formats have: all if there are several, else none.
-fn several(interfaces: &[String]) -> Vec<String> {
-    if interfaces.len() > 1 { interfaces.to_vec() } else { Vec::new() }
+fn several(interfaces: &InterfaceNames) -> InterfaceNames {
+    if interfaces.are_several() { interfaces.clone() } else { InterfaceNames::default() }
 }
 
 /// Whether the view or an output is on a terminal, whose end ends the program.

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use huginn_net::core::{Amount, Replaceable};
 use huginn_net::{Event, Timestamp};
-use huginn_net_live::Stopper;
+use huginn_net_live::{InterfaceNames, Stopper};
 
 use super::latency::is_late;
 use super::once::Once;
@@ -51,7 +51,7 @@ pub(super) struct Outputs {
 /// What all outputs have in common.
 pub(super) struct Setting {
     /// Names of the interfaces, by their index.
-    pub(super) interfaces: Vec<String>,
+    pub(super) interfaces: InterfaceNames,
     /// Whether the terminal shows events itself.
     pub(super) has_view: bool,
     pub(super) messages: Messages,
@@ -115,7 +115,7 @@ enum Form {
         sender: EventSender,
         selected: Box<Selected>,
         /// Names of the interfaces, by their index; empty unless events name theirs.
-        interfaces: Vec<String>,
+        interfaces: InterfaceNames,
     },
 }
 
@@ -412,7 +412,7 @@ impl OpenOutput {
 
 impl Setting {
     /// Names of the interfaces, by their index, for an output whose events name theirs; else none.
-    fn named_interfaces(&self, format: TextFormat) -> Vec<String> {
+    fn named_interfaces(&self, format: TextFormat) -> InterfaceNames {
         match format {
             TextFormat::Other(_) => self.interfaces.clone(),
             _ => several(&self.interfaces),
@@ -433,7 +433,7 @@ impl Setting {
 }
 
 impl Form {
-    fn text(options: TextOptions, interfaces: Vec<String>, is_hidden: bool, on_terminal: bool) -> Self {
+    fn text(options: TextOptions, interfaces: InterfaceNames, is_hidden: bool, on_terminal: bool) -> Self {
         let renderer = Box::new(Renderer::new(options.clone()).with_interfaces(interfaces));
         let days = renderer.day_headings().map(Mutex::new);
         Self::Text { renderer, options: Box::new(options), days, is_hidden, on_terminal }
@@ -653,8 +653,8 @@ impl Output {
     /// The table that has an event, and what `--once` remembers of the event.
     fn wants(&self, event: &Event) -> Option<(&Self, u64, &EventSender)> {
         let Form::Table { sender, selected, interfaces } = &self.form else { return None };
-        let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
-        let is_selected = selected.contains(event, None, interface);
+        let interface = interfaces.get(event.ts.interface());
+        let is_selected = selected.contains(event, None, interface.as_deref());
         let key = match &self.state.once {
             Some(once) if is_selected => once.admit(event)?,
             _ => 0,
@@ -686,7 +686,7 @@ mod tests {
             (TextFormat::Json, false, json),
         ] {
             let options = TextOptions::new(format);
-            let form = Form::text(options, Vec::new(), false, on_terminal);
+            let form = Form::text(options, InterfaceNames::default(), false, on_terminal);
             assert_eq!(form.shown(json.as_bytes()), shown.as_bytes());
         }
     }

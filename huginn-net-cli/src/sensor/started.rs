@@ -5,7 +5,7 @@ use std::sync::Arc;
 use huginn_net::HuginnNet;
 use huginn_net::core::{Amount, FirstFrames};
 use huginn_net::p0f::P0fAnswer;
-use huginn_net_live::{LiveError, LiveSource, Stopper};
+use huginn_net_live::{LiveError, LiveSource, NoticeKind, Stopper};
 use tokio::sync::oneshot;
 
 use super::alarms::SavedAlarm;
@@ -66,8 +66,7 @@ impl Sensor {
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
         let can_change = plan.reload.as_ref().is_some_and(ReloadPlan::has_configuration);
         let stopper = source.stopper();
-        let names = source.stats().interfaces().into_iter().map(|interface| interface.name);
-        let names: Vec<String> = names.collect();
+        let names = source.interface_names();
         let setting = Setting {
             interfaces: names.clone(),
             has_view: plan.view.is_some(),
@@ -115,7 +114,15 @@ impl Sensor {
             .map_err(starting("the statistics thread"))?;
         for source in &mut sources {
             let messages = messages.clone();
-            source.on_notice(move |notice| _ = messages.warn(notice));
+            let wants_changes = plan.messages.has_totals;
+            source.on_notice(move |notice| match notice.kind {
+                // Containers come and go.
+                NoticeKind::Joined | NoticeKind::Left | NoticeKind::MoreChanges { .. } if wants_changes => {
+                    messages.print(notice);
+                }
+                NoticeKind::Joined | NoticeKind::Left | NoticeKind::MoreChanges { .. } => {}
+                _ => _ = messages.warn(notice),
+            });
         }
         if plan.messages.has_totals && plan.view.is_none() {
             messages.print(&format_args!("watching {}", plan.interfaces.join(", ")));

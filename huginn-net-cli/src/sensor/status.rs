@@ -157,6 +157,7 @@ impl LiveStatus {
                 received: interface.received,
                 kernel_dropped: interface.kernel_dropped,
                 interface_dropped: interface.interface_dropped,
+                copies: interface.copies,
                 read_errors: interface.read_errors,
                 workers: interface.queues.iter().map(QueueCounters::from).collect(),
                 state: interface.state.to_string(),

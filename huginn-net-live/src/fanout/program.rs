@@ -21,6 +21,8 @@ const ETHERTYPES: [u32; 2] = [0x0800, 0x86dd];
 const PPP_PROTOCOLS: [u32; 2] = [0x0021, 0x0057];
 const VLAN_TAGS: [u32; 2] = [0x8100, 0x88a8];
 const PPPOE_SESSION: u32 = 0x8864;
+/// The first four bits of PPPoE (RFC 2516, section 4).
+const PPPOE_VERSION: u32 = 1;
 /// Ethernet frames among the protocols of Geneve (RFC 8926, section 3.4).
 const TRANSPARENT_ETHERNET: u32 = 0x6558;
 /// The P flag of VXLAN-GPE.
@@ -118,17 +120,21 @@ impl HashProgram {
         [frame.plus(12).load(BPF_H), self.by_ethertype(frame.plus(14), 2)].concat()
     }
 
-    /// Hashes the packet at this place by its first four bits.
+    /// Hashes the packet at this place by its first four bits: those of IP, or of PPPoE.
     fn by_version(self, packet: Offset) -> Program {
         let version = [packet.load(BPF_B), step(BPF_ALU | BPF_RSH | BPF_K, 4)].concat();
-        [version, self.if_ip([4, 6], packet, ret(0))].concat()
+        let otherwise = if_equal(PPPOE_VERSION, self.in_session(packet), ret(0));
+        [version, self.if_ip([4, 6], packet, otherwise)].concat()
+    }
+
+    /// Hashes the packet of the PPPoE session at this place.
+    fn in_session(self, session: Offset) -> Program {
+        [session.plus(6).load(BPF_H), self.if_ip(PPP_PROTOCOLS, session.plus(8), ret(0))].concat()
     }
 
     /// Hashes what is at this place by the ethertype in the accumulator: IP, also after these many VLAN tags, in a PPPoE session, or both.
     fn by_ethertype(self, payload: Offset, tags: u32) -> Program {
-        let in_session =
-            [payload.plus(6).load(BPF_H), self.if_ip(PPP_PROTOCOLS, payload.plus(8), ret(0))].concat();
-        let mut otherwise = if_equal(PPPOE_SESSION, in_session, ret(0));
+        let mut otherwise = if_equal(PPPOE_SESSION, self.in_session(payload), ret(0));
         if let Some(more) = tags.checked_sub(1) {
             let in_tag = [payload.plus(2).load(BPF_H), self.by_ethertype(payload.plus(4), more)].concat();
             otherwise = if_any(VLAN_TAGS, in_tag, otherwise);

@@ -1,7 +1,10 @@
 //! The AF_PACKET backend of Linux (`packet(7)`).
 
 mod block;
+mod copies;
 pub(crate) mod ffi;
+mod index_filter;
+mod many;
 mod socket;
 
 use std::io;
@@ -12,6 +15,7 @@ use huginn_net_core::LinkType;
 
 pub use self::block::{BlockFrame, BlockFrames};
 use self::ffi::Ring;
+pub(crate) use self::many::ManyBackend;
 use self::socket::PacketSocket;
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::fanout::PacketGroup;
@@ -206,7 +210,7 @@ impl CaptureBackend for PacketBackend {
 
     fn drops(&mut self) -> Drops {
         self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
-        Drops { kernel: self.dropped, interface: None }
+        Drops { kernel: self.dropped, ..Drops::default() }
     }
 
     fn reports_link_down(&self) -> bool {

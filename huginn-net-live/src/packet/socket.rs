@@ -16,6 +16,8 @@ use crate::{Interface, LiveOptions};
 sockopt_impl!(PacketIgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool);
 sockopt_impl!(PacketStatistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats_v3);
 
+sockopt_impl!(AddMembership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq);
+
 sockopt_impl!(AttachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, libc::sock_fprog);
 sockopt_impl!(DetachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, i32);
 
@@ -50,8 +52,13 @@ impl PacketSocket {
 
     /// Receives nothing until [`unmute`](Self::unmute), even if the socket is bound.
     pub(super) fn mute(&self) -> io::Result<()> {
-        let mut nothing = [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: 0 }];
-        Ok(setsockopt(&self.0, AttachFilter, &libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() })?)
+        self.filter(&mut [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: 0 }])
+    }
+
+    /// Receives what this program selects, instead of what another one selected. Needs no privileges.
+    pub(super) fn filter(&self, program: &mut [libc::sock_filter]) -> io::Result<()> {
+        let len = u16::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        Ok(setsockopt(&self.0, AttachFilter, &libc::sock_fprog { len, filter: program.as_mut_ptr() })?)
     }
 
     /// Receives frames from now on.
@@ -66,6 +73,28 @@ impl PacketSocket {
 
     /// Binds to an interface. Needs no privileges, and may be repeated.
     pub(super) fn bind(&self, interface: &Interface, promiscuous: bool) -> io::Result<()> {
+        self.bind_to(&interface.name, interface.index, promiscuous)
+    }
+
+    /// Receives frames of all interfaces. Needs no privileges.
+    pub(super) fn bind_to_all(&self) -> io::Result<()> {
+        self.bind_to("", 0, false)
+    }
+
+    /// Puts an interface into promiscuous mode, whatever the socket is bound to, until the interface or the socket is gone. Needs no
+    /// privileges.
+    pub(super) fn set_promiscuous(&self, index: u32) -> io::Result<()> {
+        let request = libc::packet_mreq {
+            mr_ifindex: i32::try_from(index).map_err(|_| io::ErrorKind::InvalidInput)?,
+            mr_type: libc::PACKET_MR_PROMISC.try_into().unwrap_or(0),
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        Ok(setsockopt(&self.0, AddMembership, &request)?)
+    }
+
+    /// Binds to the interface of this index; 0 stands for all.
+    fn bind_to(&self, name: &str, index: u32, promiscuous: bool) -> io::Result<()> {
         let config = Config {
             // The receiver closes the descriptor in any case.
             socket_fd: Some(self.0.try_clone()?.into_raw_fd()),
@@ -75,9 +104,9 @@ impl PacketSocket {
             ..Config::default()
         };
         let interface = NetworkInterface {
-            name: interface.name.clone(),
+            name: name.to_owned(),
             description: String::new(),
-            index: interface.index,
+            index,
             mac: None,
             ips: Vec::new(),
             flags: 0,

@@ -81,8 +81,10 @@ impl FrameQueues {
         let queue = self.queues.get_mut(self.current)?;
         self.ready = self.ready.saturating_sub(1);
         queue.lent = queue.lent.saturating_add(1);
+        let has_interface = queue.frames.has_interfaces;
         let frame = queue.frames.lend(backend)?;
-        Some(Frame { ts: frame.ts.with_interface(interface), ..frame })
+        let ts = if has_interface { frame.ts } else { frame.ts.with_interface(interface) };
+        Some(Frame { ts, ..frame })
     }
 
     /// Returns when the last lent frame was received from the system.

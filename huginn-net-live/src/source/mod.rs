@@ -16,7 +16,8 @@ use crate::limits::{
 };
 use crate::queues::{ClockReading, FrameQueues};
 use crate::stopper::StopReceiver;
-use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll, processor};
+use crate::targets::Targets;
+use crate::{Backend, InterfaceNames, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll, processor};
 
 /// Live network interfaces as a [`Source`]: lends frames as they arrive, until it is [stopped](Self::stopper).
 ///
@@ -30,11 +31,13 @@ use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interfa
 /// kernel's buffer meanwhile. A frame that arrives even later is lent when it arrives. With a single interface no
 /// frame waits, and the system's order is kept.
 ///
-/// [`Timestamp::interface`](huginn_net_core::Timestamp::interface) of a frame is the index of its interface.
+/// [`Timestamp::interface`](huginn_net_core::Timestamp::interface) of a frame is the number of its interface, which
+/// [`interface_names`](Self::interface_names) names.
 ///
 /// The source waits for interfaces that go down or are removed, and reports them to [`on_notice`](Self::on_notice).
 pub struct LiveSource {
     interfaces: Interfaces,
+    names: InterfaceNames,
     queues: FrameQueues,
     /// Longest time between capture and delivery of a frame.
     max_delay: Duration,
@@ -76,13 +79,19 @@ impl LiveSource {
     /// captures: each is read while it grows, until a newer one begins. A thread of the source reads them; it starts with the first
     /// frame, and the sender waits for the source.
     ///
+    /// On Linux, [`Backend::Packet`] takes patterns of interfaces: `any`, names with `*` and `?`, and exclusions such as `!lo` and `!veth*`. They
+    /// select together, and with names of interfaces, what one socket captures: what is selected and not excluded, or with exclusions alone
+    /// all that is not excluded. Interfaces may appear later, and leave. A packet that several of them have within 50 ms is lent once
+    /// ([`copies`](crate::InterfaceStats::copies) counts the others), with the name of the first one ([`interface_names`](Self::interface_names)). Give such
+    /// a source an analyzer that ignores VLANs, which a packet may have on one of the interfaces only.
+    ///
     /// Capture starts at once. The program may then drop the privileges that opening needs (on Linux `CAP_NET_RAW`).
     /// Without them [`Backend::Pcap`](crate::Backend::Pcap) cannot reopen an interface that was removed.
     ///
     /// # Errors
     /// [`LiveError`] names the interface and the reason.
     pub fn open(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> Result<Self, LiveError> {
-        let mut sources = Self::open_with(interfaces, options, 1, &Fanouts::default())?;
+        let mut sources = Self::open_with(interfaces, options, NonZeroUsize::MIN)?;
         sources.pop().ok_or(LiveError::NoInterface)
     }
 
@@ -117,8 +126,7 @@ impl LiveSource {
         options: &LiveOptions,
         queues: NonZeroUsize,
     ) -> Result<Vec<Self>, LiveError> {
-        let fanouts = Fanouts::new(interfaces.iter().map(AsRef::as_ref), options, queues)?;
-        Self::open_with(interfaces, options, queues.get(), &fanouts)
+        Self::open_with(interfaces, options, queues)
     }
 
     /// Whether [`open_queues`](Self::open_queues) can divide the packets of these interfaces: those of packet sockets, and of UDP sockets for
@@ -130,13 +138,15 @@ impl LiveSource {
     fn open_with(
         interfaces: &[impl AsRef<str>],
         options: &LiveOptions,
-        queues: usize,
-        fanouts: &Fanouts,
+        queues: NonZeroUsize,
     ) -> Result<Vec<Self>, LiveError> {
+        let targets = Targets::new(interfaces, options)?;
+        let fanouts = Fanouts::new(&targets.list, options, queues)?;
+        let queues = queues.get();
         let present = interface::list_without_descriptions()?;
         let mut opened = Vec::with_capacity(queues);
         for queue in 0..queues {
-            let open = || Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present, fanouts);
+            let open = || Interfaces::open(&targets.list, options, &present, &fanouts);
             opened.push(processor::run_on(options.cpus.get(queue).copied(), open)??);
         }
         Interfaces::begin(&mut opened)?;
@@ -147,13 +157,14 @@ impl LiveSource {
             // Events of other queues wait until this one states that no earlier frame follows.
             let max_wait =
                 if queues > 1 { max_delay.checked_div(2).unwrap_or_default() } else { MAINTENANCE_INTERVAL };
-            Self::new(interfaces, cpu, [max_delay, max_wait], stop)
+            Self::new(interfaces, targets.names.clone(), cpu, [max_delay, max_wait], stop)
         });
         Ok(sources.collect())
     }
 
     fn new(
         interfaces: Interfaces,
+        names: InterfaceNames,
         cpu: Option<usize>,
         [max_delay, max_wait]: [Duration; 2],
         stop: StopReceiver,
@@ -161,6 +172,7 @@ impl LiveSource {
         Self {
             queues: FrameQueues::new(interfaces.may_lag(), ClockReading::now()),
             interfaces,
+            names,
             max_delay,
             max_wait,
             stop,
@@ -183,6 +195,11 @@ impl LiveSource {
     /// Returns a handle that reads the statistics from any thread.
     pub fn stats(&self) -> LiveStats {
         self.interfaces.stats()
+    }
+
+    /// Returns the names of the interfaces, by the number in the time of a frame.
+    pub fn interface_names(&self) -> InterfaceNames {
+        self.names.clone()
     }
 
     /// Sets the handler of notices. It runs once per notice in the thread that reads frames, and should return

@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::backend::{CaptureBackend, Drops};
 use crate::frame_batch::FrameBatch;
-use crate::{Interface, InterfaceState, NoticeKind};
+use crate::{Interface, InterfaceNames, InterfaceState, NoticeKind};
 
 const MAX_DELAY: Duration = Duration::from_millis(50);
 
@@ -86,7 +86,7 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
         (number.to_string(), backend)
     });
     let stop = Stopper::receivers(1).unwrap().remove(0);
-    LiveSource::new(Interfaces::from_backends(backends), None, [MAX_DELAY, MAINTENANCE_INTERVAL], stop)
+    LiveSource::new(Interfaces::from_backends(backends), InterfaceNames::default(), None, [MAX_DELAY, MAINTENANCE_INTERVAL], stop)
 }
 
 /// Reads up to `count` frames and returns their times.

@@ -198,7 +198,7 @@ impl CaptureBackend for UdpBackend {
             self.dropped = self.dropped.saturating_add(drops.wrapping_sub(self.last_drops).into());
             self.last_drops = drops;
         }
-        Drops { kernel: self.dropped, interface: None }
+        Drops { kernel: self.dropped, ..Drops::default() }
     }
 
     fn reports_link_down(&self) -> bool {

@@ -14,6 +14,7 @@
 mod flaps;
 mod lab;
 mod order;
+mod patterns;
 mod queues;
 
 use std::net::UdpSocket;
@@ -330,8 +331,10 @@ fn open_errors_name_the_cause() {
             Err(LiveError::DuplicateInterface { name }) => assert_eq!(name, "lo"),
             other => panic!("{other:?}"),
         }
-        match (LiveSource::open(&["any"], &options(backend)), backend) {
-            (Err(LiveError::AnyNeedsLibpcap), Backend::Packet) | (Ok(_), Backend::Pcap) => {}
+        assert!(LiveSource::open(&["any"], &options(backend)).is_ok());
+        match (LiveSource::open(&["l*"], &options(backend)), backend) {
+            (Err(LiveError::PatternNeedsPacket { name }), Backend::Pcap) => assert_eq!(name, "l*"),
+            (Ok(_), Backend::Packet) => {}
             (other, _) => panic!("{other:?}"),
         }
         let mut options = options(backend);

@@ -382,3 +382,21 @@ fn reading_thread_stays_on_the_processor_of_its_queue() {
         assert!(matches!(error, LiveError::Processor { .. }), "{error}");
     });
 }
+
+/// The copy of a packet is in the queue of the packet.
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn patterns_have_queues_that_recognise_copies() {
+    in_packet_namespace(|backend| {
+        veth_pair();
+        let sources = LiveSource::open_queues(&["any"], &options(backend), QUEUES).unwrap();
+        let stats = sources[0].stats();
+        let flows = flows();
+        send_all(&flows.concat());
+        let lent = drain(sources);
+        assert_divided(&lent, &flows);
+        let sent = flows.concat().len() as u64;
+        let any = stats.interfaces().remove(0);
+        assert_eq!((any.received, any.copies, any.kernel_dropped), (sent, Some(sent), 0));
+    });
+}

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use huginn_net::core::Amount;
 use huginn_net::{Event, Timestamp};
+use huginn_net_live::InterfaceNames;
 
 use super::batches::{BatchWriter, event_batches};
 use crate::limits::WRITE_RETRY_DELAY;
@@ -32,7 +33,7 @@ pub(crate) struct TableFiles {
     /// Whether files go to folders `date=2026-11-23/hour=22`, by the time at which they begin.
     pub(crate) hour_folders: bool,
     /// Names of the interfaces, if there are several.
-    pub(crate) interfaces: Vec<String>,
+    pub(crate) interfaces: InterfaceNames,
     pub(crate) connection_ids: bool,
     pub(crate) own_fields: OwnFields,
 }
@@ -94,7 +95,8 @@ impl TableFiles {
     fn create(&self, now: SystemTime) -> io::Result<OpenFile> {
         let name = self.unused_name(now)?;
         let builder = event_batches(self.connection_ids, &self.own_fields);
-        let builder = builder.interfaces(self.interfaces.clone());
+        let interfaces = self.interfaces.clone();
+        let builder = builder.interfaces(move |interface| interfaces.get(interface));
         let table = BatchWriter::new_parquet_file(&name, builder)?;
         Ok(OpenFile { table, name, rows: 0, period: self.rotation.period(now), hour: hour(now) })
     }
@@ -246,7 +248,7 @@ mod tests {
             names,
             rotation,
             hour_folders,
-            interfaces: Vec::new(),
+            interfaces: InterfaceNames::default(),
             connection_ids: false,
             own_fields: OwnFields::default(),
         }

@@ -10,11 +10,13 @@ mod syslog;
 mod writer;
 
 use std::io::Write;
+use std::sync::Arc;
 
 use huginn_net::Event;
 use huginn_net::p0f::P0fLine;
 use huginn_net::record::formats::{self, EventFormat, FormattedEvent};
 use huginn_net::record::{EventNames, JsonEvent};
+use huginn_net_live::InterfaceNames;
 
 use self::blocks::Blocks;
 pub(crate) use self::blocks::{certificate_problems, certificate_remarks};
@@ -117,7 +119,7 @@ pub(crate) struct Renderer {
     /// What the user adds to the format of another tool.
     own_formatted: Option<formats::OwnFields>,
     /// Names of the interfaces, by their index; empty unless events name theirs.
-    interfaces: Vec<String>,
+    interfaces: InterfaceNames,
     file: Option<String>,
 }
 
@@ -136,14 +138,14 @@ impl Renderer {
             own_json: options.own_fields.json(),
             own_formatted,
             options,
-            interfaces: Vec::new(),
+            interfaces: InterfaceNames::default(),
             file: None,
         }
     }
 
     /// Names the interface of each event. `names`: by their index; empty unless events name theirs.
     #[cfg(unix)]
-    pub(crate) fn with_interfaces(self, names: Vec<String>) -> Self {
+    pub(crate) fn with_interfaces(self, names: InterfaceNames) -> Self {
         Self { interfaces: names, ..self }
     }
 
@@ -195,7 +197,7 @@ impl Renderer {
         }
         // Writing to memory does not fail.
         match self.options.format {
-            TextFormat::Lines => self.lines.write(text, event, self.interface(event)),
+            TextFormat::Lines => self.lines.write(text, event, self.interface(event).as_deref()),
             TextFormat::Blocks => self.blocks.write(text, event, self.file.as_deref()),
             TextFormat::Json if self.fields.is_empty() => {
                 self.write_json(event, text);
@@ -216,7 +218,8 @@ impl Renderer {
             }
             TextFormat::Other(format) => {
                 let formatted = FormattedEvent::new(format, event);
-                let mut formatted = formatted.with_names(self.file.as_deref(), self.interface(event));
+                let interface = self.interface(event);
+                let mut formatted = formatted.with_names(self.file.as_deref(), interface.as_deref());
                 if let Some(own) = &self.own_formatted {
                     formatted = formatted.with_own_fields(own);
                 }
@@ -238,20 +241,21 @@ impl Renderer {
 
     /// Whether an event is written.
     pub(crate) fn selects(&self, event: &Event) -> bool {
-        self.options.selected.contains(event, self.file.as_deref(), self.interface(event))
+        self.options.selected.contains(event, self.file.as_deref(), self.interface(event).as_deref())
     }
 
     fn write_json(&self, event: &Event, text: &mut Vec<u8>) {
+        let interface = self.interface(event);
         let names = EventNames {
             file: self.file.as_deref(),
-            interface: self.interface(event),
+            interface: interface.as_deref(),
             connection_id: self.options.connection_ids,
         };
         JsonEvent::write_with(event, names, text);
     }
 
     /// The name of the interface that captured the packet, if events name it.
-    fn interface(&self, event: &Event) -> Option<&str> {
-        self.interfaces.get(usize::from(event.ts.interface())).map(String::as_str)
+    fn interface(&self, event: &Event) -> Option<Arc<str>> {
+        self.interfaces.get(event.ts.interface())
     }
 }

@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 use huginn_net::Event;
 use huginn_net::alert::Alert;
 use huginn_net::core::{Decoder, FlowKey};
+use huginn_net_live::InterfaceNames;
 
 use self::queue::FlowQueue;
 pub(super) use self::ring::PacketRing;
@@ -36,7 +37,7 @@ pub(super) struct Extract {
     selected: Option<Selected>,
     lines: Lines,
     /// Names of the interfaces that events name.
-    named: Vec<String>,
+    named: InterfaceNames,
     queue: Arc<FlowQueue>,
     writer: JoinHandle<()>,
 }
@@ -66,8 +67,8 @@ impl Extract {
     pub(super) fn start(
         plan: LiveExtractPlan,
         sources: usize,
-        interfaces: Vec<String>,
-        named: Vec<String>,
+        interfaces: InterfaceNames,
+        named: InterfaceNames,
         messages: Messages,
     ) -> Result<Self, Failure> {
         let (queue, flows) = FlowQueue::new();
@@ -112,8 +113,8 @@ impl Extract {
     pub(super) fn on_event(&self, event: &Event) {
         let is_selected = match &self.selected {
             Some(selected) => {
-                let interface = self.named.get(usize::from(event.ts.interface())).map(String::as_str);
-                selected.contains(event, None, interface)
+                let interface = self.named.get(event.ts.interface());
+                selected.contains(event, None, interface.as_deref())
             }
             None => Alert::of(event).is_some(),
         };

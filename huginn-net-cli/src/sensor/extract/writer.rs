@@ -13,6 +13,7 @@ use std::time::{Instant, SystemTime};
 use huginn_net::Timestamp;
 use huginn_net::capture::{CaptureInterface, PcapngWriter, TimeResolution};
 use huginn_net::core::{Amount, Frame, LinkType};
+use huginn_net_live::InterfaceNames;
 
 use super::kept_packet::{KeptPacket, bytes_of};
 use super::queue::FlowQueue;
@@ -29,7 +30,7 @@ pub(super) struct PacketFiles {
     pub(super) keep: usize,
     pub(super) snap_len: u32,
     /// Names of the interfaces, by their index.
-    pub(super) interfaces: Vec<String>,
+    pub(super) interfaces: InterfaceNames,
 }
 
 /// State of the thread.
@@ -172,9 +173,9 @@ impl OpenFile {
         let number = match self.numbers.get(&key) {
             Some(number) => *number,
             None => {
-                let name = files.interfaces.get(usize::from(ts.interface())).map(String::as_str);
+                let name = files.interfaces.get(ts.interface());
                 let interface = CaptureInterface::new(*link, files.snap_len, TimeResolution::NANOS);
-                let number = self.writer.add_interface(&interface, name)?;
+                let number = self.writer.add_interface(&interface, name.as_deref())?;
                 self.numbers.insert(key, number);
                 number
             }

@@ -34,6 +34,10 @@ pub struct BlockFrame<'a> {
     pub wire_len: u32,
     /// The VLAN tag that the kernel removed: TPID and TCI (IEEE 802.1Q).
     pub vlan: Option<[u16; 2]>,
+    /// The index of the interface.
+    pub interface: u32,
+    /// The type of the interface (`ARPHRD_` of `linux/if_arp.h`).
+    pub hardware: u16,
     /// `PACKET_HOST`, `PACKET_OUTGOING` and so on (`packet(7)`).
     pub packet_type: u8,
 }
@@ -70,6 +74,8 @@ impl<'a> Iterator for BlockFrames<'a> {
 #[inline]
 fn frame(header: &[u8], at: usize) -> Option<BlockFrame<'_>> {
     const ADDRESS: usize = size_of::<tpacket3_hdr>().next_multiple_of(ALIGNMENT);
+    const INTERFACE: usize = ADDRESS + offset_of!(sockaddr_ll, sll_ifindex);
+    const HARDWARE: usize = ADDRESS + offset_of!(sockaddr_ll, sll_hatype);
     const PACKET_TYPE: usize = ADDRESS + offset_of!(sockaddr_ll, sll_pkttype);
     let (fields, _) = header.split_first_chunk::<{ ADDRESS + size_of::<sockaddr_ll>() }>()?;
     let start = usize::from(u16_at(fields, offset_of!(tpacket3_hdr, tp_mac))?);
@@ -85,6 +91,8 @@ fn frame(header: &[u8], at: usize) -> Option<BlockFrame<'_>> {
         start: at.saturating_add(start),
         wire_len: u32_at(fields, offset_of!(tpacket3_hdr, tp_len))?,
         vlan: vlan(status, tci, tpid),
+        interface: u32_at(fields, INTERFACE)?,
+        hardware: u16_at(fields, HARDWARE)?,
         packet_type: *fields.get(PACKET_TYPE)?,
     })
 }

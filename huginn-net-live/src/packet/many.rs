@@ -1,0 +1,238 @@
+//! One packet socket for all interfaces that patterns match.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Instant;
+
+use huginn_net_core::LinkType;
+
+use super::block::{BlockFrame, BlockFrames};
+use super::copies::Copies;
+use super::ffi::Ring;
+use super::socket::PacketSocket;
+use super::{failure, index_filter, link_type, push, receive_error};
+use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::fanout::PacketGroup;
+use crate::frame_batch::FrameBatch;
+use crate::limits::MIN_SNAPLEN;
+use crate::matched::MatchedInterfaces;
+use crate::{Interface, InterfaceState, LiveError, LiveOptions, Notice};
+
+/// Interfaces that come and go, captured with a packet socket that is bound to none.
+pub(crate) struct ManyBackend {
+    matched: Arc<MatchedInterfaces>,
+    socket: PacketSocket,
+    ring: Ring,
+    frames: FrameSelection,
+    promiscuous: bool,
+    snaplen: usize,
+    dropped: u64,
+}
+
+/// Selects the frames that are captured.
+struct FrameSelection {
+    interfaces: InterfaceCache,
+    copies: Copies,
+}
+
+impl ManyBackend {
+    /// Opens the socket, which receives nothing until [`begin`](CaptureBackend::begin). Also returns the size of the ring that the kernel granted,
+    /// in bytes.
+    pub(crate) fn open(
+        matched: Arc<MatchedInterfaces>,
+        options: &LiveOptions,
+        present: &[Interface],
+        fanout: Option<&PacketGroup>,
+    ) -> Result<(Self, usize), LiveError> {
+        let matching = present.iter().filter(|interface| matched.matches(&interface.name));
+        let mtu = matching.filter_map(|interface| interface.mtu).max();
+        let open = || -> io::Result<_> {
+            let socket = PacketSocket::new()?;
+            let (ring, ring_len) = socket.ring(options, mtu)?;
+            socket.mute()?;
+            socket.bind_to_all()?;
+            if let Some(fanout) = fanout {
+                fanout.join(&socket, 0)?;
+            }
+            Ok((socket, ring, ring_len))
+        };
+        let (socket, ring, ring_len) = open().map_err(|source| failure(matched.name(), source))?;
+        let frames = FrameSelection { interfaces: InterfaceCache::default(), copies: Copies::new() };
+        let backend = Self {
+            matched,
+            socket,
+            ring,
+            frames,
+            promiscuous: options.promiscuous,
+            snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
+            dropped: 0,
+        };
+        Ok((backend, ring_len))
+    }
+
+    /// Forgets the interfaces of frames after a change, and leaves others out in the kernel.
+    #[cold]
+    fn on_change(&mut self, version: u64) -> io::Result<()> {
+        self.frames.interfaces.clear(version);
+        self.socket.filter(&mut index_filter::without(&self.matched.left_out()))
+    }
+
+    /// Puts interfaces that joined into promiscuous mode. Needs no privileges.
+    fn set_promiscuous(&self) {
+        let joined = self.matched.take_promiscuous();
+        if self.promiscuous {
+            // An interface that has none, or that is gone again, is captured as it is.
+            joined.into_iter().for_each(|index| _ = self.socket.set_promiscuous(index));
+        }
+    }
+}
+
+impl CaptureBackend for ManyBackend {
+    fn begin(&mut self) -> io::Result<()> {
+        self.set_promiscuous();
+        self.on_change(self.matched.version())
+    }
+
+    /// Receives one block, or more if the first ones contain no frame. Frames stay where the kernel wrote them.
+    fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
+        let version = self.matched.version();
+        if version != self.frames.interfaces.version {
+            self.on_change(version).map_err(ReceiveError::Failed)?;
+        }
+        batch.has_interfaces = true;
+        let Some(first) = self.ring.next_block() else {
+            return self.socket.error().or_else(receive_error);
+        };
+        let mut next = Some(first);
+        while let Some(block) = next {
+            batch.ring_blocks = batch.ring_blocks.saturating_add(1);
+            for mut frame in BlockFrames::new(self.ring.block(block)) {
+                if let Some((number, link)) = self.frames.select(&frame, &self.matched) {
+                    batch.link = link;
+                    frame.ts = frame.ts.with_interface(number);
+                    push(batch, &frame, block, self.snaplen);
+                }
+            }
+            next = if batch.remaining() == 0 { self.ring.next_block() } else { None };
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn bytes(&self, start: usize, len: usize) -> &[u8] {
+        self.ring.bytes(start, len)
+    }
+
+    fn release(&mut self, batch: &mut FrameBatch) {
+        for _ in 0..std::mem::take(&mut batch.ring_blocks) {
+            self.ring.release_oldest();
+        }
+    }
+
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
+    fn drops(&mut self) -> Drops {
+        self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
+        Drops { kernel: self.dropped, interface: None, copies: Some(self.frames.copies.found()) }
+    }
+
+    fn reports_link_down(&self) -> bool {
+        true
+    }
+
+    fn follow(&mut self, notices: &mut Vec<Notice>) -> Option<InterfaceState> {
+        notices.extend(self.matched.check(Instant::now()));
+        self.set_promiscuous();
+        Some(self.state())
+    }
+
+    fn refresh(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
+        Ok(self.state())
+    }
+}
+
+impl ManyBackend {
+    fn state(&self) -> InterfaceState {
+        if self.matched.is_up() { InterfaceState::Up } else { InterfaceState::Down }
+    }
+}
+
+impl FrameSelection {
+    /// Returns the number of the interface of a frame and its link type; `None` if the frame is left out.
+    #[inline]
+    fn select(&mut self, frame: &BlockFrame<'_>, matched: &MatchedInterfaces) -> Option<(u16, LinkType)> {
+        let number = self.interfaces.number(frame.interface, matched)?;
+        let Some(link) = link_type(frame.hardware) else {
+            self.interfaces.on_unreadable(frame, matched);
+            return None;
+        };
+        // The kernel delivers each loopback frame twice: outgoing and incoming.
+        let is_twice = frame.hardware == libc::ARPHRD_LOOPBACK && frame.packet_type == libc::PACKET_OUTGOING;
+        if is_twice || self.copies.has(frame.interface, frame.ts.as_nanos(), link, frame.data) {
+            return None;
+        }
+        Some((number, link))
+    }
+}
+
+/// Number of interfaces that a queue remembers.
+const CACHED_INTERFACES: usize = 256;
+
+/// What [`MatchedInterfaces::find`] returned, until a change.
+struct InterfaceCache {
+    /// By the last digits of the index.
+    entries: Box<[CachedInterface; CACHED_INTERFACES]>,
+    version: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct CachedInterface {
+    /// The index; 0, which no interface has, if the entry is empty.
+    index: u32,
+    number: Option<u16>,
+    /// Whether a notice says that its frames cannot be read.
+    is_unreadable: bool,
+}
+
+impl Default for InterfaceCache {
+    fn default() -> Self {
+        Self { entries: Box::new([CachedInterface::default(); CACHED_INTERFACES]), version: 0 }
+    }
+}
+
+impl InterfaceCache {
+    fn clear(&mut self, version: u64) {
+        self.entries.fill(CachedInterface::default());
+        self.version = version;
+    }
+
+    #[inline]
+    fn entry(&mut self, index: u32) -> Option<&mut CachedInterface> {
+        let place = usize::try_from(index).unwrap_or(0) % CACHED_INTERFACES;
+        self.entries.get_mut(place)
+    }
+
+    #[inline]
+    fn number(&mut self, index: u32, matched: &MatchedInterfaces) -> Option<u16> {
+        let entry = self.entry(index)?;
+        if entry.index != index {
+            let found = matched.find(index);
+            if !found.is_there {
+                return found.number;
+            }
+            *entry = CachedInterface { index, number: found.number, is_unreadable: false };
+        }
+        entry.number
+    }
+
+    #[cold]
+    fn on_unreadable(&mut self, frame: &BlockFrame<'_>, matched: &MatchedInterfaces) {
+        let Some(entry) = self.entry(frame.interface) else { return };
+        if !std::mem::replace(&mut entry.is_unreadable, true) {
+            matched.on_unreadable(frame.interface, frame.hardware);
+        }
+    }
+}
