@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Writes the events of captures to syslog-ng by every kind of socket, and to compressed files, and compares what arrived with the events:
-# ci/live/collectors.sh PROGRAM
+# Writes the events of captures to syslog-ng by every kind of socket, to rsyslog by /dev/log's, and to compressed files, and compares what
+# arrived with the events: ci/live/collectors.sh PROGRAM
 #
-# Needs the Debian packages syslog-ng-core, gzip, jq and zstd, and no rights.
+# Needs the Debian packages syslog-ng-core, gzip, jq and zstd, and no rights. rsyslog, which Debian does not install beside syslog-ng, is
+# downloaded and unpacked, unless it is installed.
 set -euo pipefail
 
 readonly PROGRAM=$(realpath "$1")
@@ -10,12 +11,12 @@ cd "$(dirname "$0")/../.."
 readonly CAPTURES=(tls-curl curl-nginx ssh-openssh tls-firefox quic-chromium dtls-openssl)
 
 tmp=$(mktemp -d)
-collector= sensor=
-trap 'kill $collector $sensor 2>/dev/null || true; rm -rf "$tmp"' EXIT
+collector= rsyslog= sensor=
+trap 'kill $collector $rsyslog $sensor 2>/dev/null || true; rm -rf "$tmp"' EXIT
 
 fail() {
     echo "$1" >&2
-    cat "$tmp/stderr" "$tmp/syslog-ng.log" >&2
+    cat "$tmp/stderr" "$tmp/syslog-ng.log" "$tmp/rsyslog.log" >&2
     exit 1
 }
 
@@ -44,7 +45,7 @@ cat >"$tmp/syslog-ng.conf" <<END
 options { log-msg-size(1048576); };
 source tcp { syslog(ip(127.0.0.1) port($syslog_port) transport("tcp")); };
 source udp { syslog(ip(127.0.0.1) port($udp_port) transport("udp") so-rcvbuf(4194304)); };
-source local { unix-dgram("$tmp/log" flags(syslog-protocol)); };
+source local { unix-dgram("$tmp/log"); };
 source lines { network(ip(127.0.0.1) port($json_port) transport("tcp") flags(no-parse)); };
 source stream { unix-stream("$tmp/stream" flags(no-parse)); };
 template message { template("\$PROGRAM \$MSGID \$LEVEL \$MSG\n"); };
@@ -54,6 +55,13 @@ log { source(udp); destination { file("$tmp/udp.out" template(message)); }; };
 log { source(local); destination { file("$tmp/local.out" template(message)); }; };
 log { source(lines); destination { file("$tmp/lines.out" template(line)); }; };
 log { source(stream); destination { file("$tmp/stream.out" template(line)); }; };
+END
+cat >"$tmp/rsyslog.conf" <<END
+global(workDirectory="$tmp" maxMessageSize="1m")
+module(load="imuxsock" SysSock.Use="off")
+input(type="imuxsock" Socket="$tmp/rsyslog-log" RateLimit.Interval="0")
+template(name="message" type="string" string="%programname% %syslogfacility-text% %syslogseverity-text%%msg%\n")
+action(type="omfile" file="$tmp/rsyslog.out" template="message")
 END
 cat >"$tmp/live.toml" <<END
 interface = ["file:$tmp/spool"]
@@ -74,6 +82,8 @@ output = "syslog:udp:127.0.0.1:$udp_port"
 [[output]]
 output = "syslog:unix:$tmp/log"
 [[output]]
+output = "syslog:unix:$tmp/rsyslog-log"
+[[output]]
 output = "tcp:127.0.0.1:$json_port"
 [[output]]
 output = "unix:$tmp/stream"
@@ -82,6 +92,20 @@ END
 syslog-ng -F --no-caps -f "$tmp/syslog-ng.conf" -R "$tmp/persist" -p "$tmp/pid" -c "$tmp/control" 2>"$tmp/syslog-ng.log" &
 collector=$!
 await [ -S "$tmp/stream" ]
+rsyslogd=$(command -v rsyslogd || true)
+modules=()
+if [ -z "$rsyslogd" ]; then
+    (cd "$tmp" && apt-get download rsyslog libestr0 libfastjson4 >/dev/null 2>&1)
+    find "$tmp" -name '*.deb' -exec dpkg -x {} "$tmp/unpacked" \;
+    rsyslogd=$tmp/unpacked/usr/sbin/rsyslogd
+    modules=(-M "$(find "$tmp/unpacked" -type d -path '*/rsyslog' -path '*/lib/*-linux-gnu/*')")
+    LD_LIBRARY_PATH=$(dirname "${modules[1]}")
+    export LD_LIBRARY_PATH
+fi
+"$rsyslogd" -n -f "$tmp/rsyslog.conf" -i "$tmp/rsyslog.pid" "${modules[@]}" 2>"$tmp/rsyslog.log" &
+rsyslog=$!
+unset LD_LIBRARY_PATH
+await [ -S "$tmp/rsyslog-log" ]
 
 # The lines of all files of a compressed file.
 lines_of() {
@@ -102,14 +126,17 @@ wait $sensor || fail "status $?"
 sensor=
 events=$(wc -l <"$tmp/events.json")
 [ "$events" -gt 80 ] || fail "$events events"
-for out in tcp udp local lines stream; do
+for out in tcp udp local rsyslog lines stream; do
     await eval "[ \$(wc -l <'$tmp/$out.out') = $events ]"
 done
 jq -r '"huginn-net \(.event) info"' "$tmp/events.json" | sort >"$tmp/wanted"
-for out in tcp udp local; do
+for out in tcp udp; do
     cut -d' ' -f1-3 "$tmp/$out.out" | sort | cmp - "$tmp/wanted"
     cut -d' ' -f4- "$tmp/$out.out" | cmp - "$tmp/events.json"
 done
+# The local form has no kind.
+sed 's/^/huginn-net  info /' "$tmp/events.json" | cmp - "$tmp/local.out"
+sed 's/^/huginn-net local0 info /' "$tmp/events.json" | cmp - "$tmp/rsyslog.out"
 cmp "$tmp/lines.out" "$tmp/events.json"
 cmp "$tmp/stream.out" "$tmp/events.json"
 [ "$(lines_of 'events.json*.zst' zstd -qdc | sort | cksum)" = "$(sort "$tmp/events.json" | cksum)" ] || fail "events.json.zst"

@@ -73,6 +73,11 @@ pub(crate) struct LiveArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = Category::OUTPUT.heading)]
     pub(crate) once: Option<Duration>,
 
+    /// Number the records of this output in the field 'seq', and write all counters among them at this interval and at the end (event
+    /// 'statistics'), and what was lost since the last time (event 'loss'): 60s, 5m; for JSON, eve, zeek and ecs, of ocsf only numbers
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = Category::OUTPUT.heading)]
+    pub(crate) statistics: Option<Duration>,
+
     /// Show counters, hosts, rare fingerprints and events on the terminal; --output still writes events to a file
     #[arg(long, conflicts_with = "stats_interval", help_heading = Category::MESSAGES.heading)]
     pub(crate) tui: bool,

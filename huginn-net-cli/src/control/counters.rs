@@ -46,6 +46,15 @@ pub(crate) struct LiveCounters {
     pub(crate) times: Times,
 }
 
+impl LiveCounters {
+    /// Flows and hosts that were removed because a limit was reached.
+    pub(crate) fn evicted(&self) -> u64 {
+        let (flows, hosts) = (&self.analysis.engine.flows, &self.analysis.hosts);
+        let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
+        evicted.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 /// Counters of `--extract`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct ExtractCounters {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use super::Target;
 #[cfg(feature = "tls")]
 use super::tls::{TlsClient, TlsFiles};
+use super::{SyslogForm, Target};
 
 /// Where the events of an output go.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +22,8 @@ pub(crate) struct Collector {
     /// As the user named it.
     name: String,
     pub(crate) socket: CollectorSocket,
-    /// Whether events are messages of syslog (RFC 5424).
-    pub(crate) is_syslog: bool,
+    /// Whether events are messages of syslog.
+    is_syslog: bool,
 }
 
 /// Kinds of sockets.
@@ -189,9 +189,14 @@ impl Collector {
         }
     }
 
-    /// Whether each line is a datagram.
-    pub(crate) fn has_datagrams(&self) -> bool {
-        matches!(self.socket, CollectorSocket::Udp(_) | CollectorSocket::UnixDatagram(_))
+    /// The form of messages of syslog, if events are such.
+    pub(crate) fn syslog_form(&self) -> Option<SyslogForm> {
+        let form = match self.socket {
+            CollectorSocket::Tcp(_) | CollectorSocket::UnixStream(_) => SyslogForm::Counted,
+            CollectorSocket::Udp(_) => SyslogForm::Datagram,
+            CollectorSocket::UnixDatagram(_) => SyslogForm::Local,
+        };
+        self.is_syslog.then_some(form)
     }
 
     /// Whether the address is known.
@@ -232,18 +237,18 @@ mod tests {
 
     #[test]
     fn names_of_sockets_are_parsed() {
-        for (name, port, has_datagrams) in [
-            ("tcp:127.0.0.1:9000", Some(9000), false),
-            ("tcp:[::1]:9000", Some(9000), false),
-            ("unix:/run/x", None, false),
-            ("syslog:tcp:127.0.0.1:601", Some(601), false),
-            ("syslog:udp:127.0.0.1:514", None, true),
-            ("syslog:unix:/dev/log", None, true),
+        for (name, port, form) in [
+            ("tcp:127.0.0.1:9000", Some(9000), None),
+            ("tcp:[::1]:9000", Some(9000), None),
+            ("unix:/run/x", None, None),
+            ("syslog:tcp:127.0.0.1:601", Some(601), Some(SyslogForm::Counted)),
+            ("syslog:udp:127.0.0.1:514", None, Some(SyslogForm::Datagram)),
+            ("syslog:unix:/dev/log", None, Some(SyslogForm::Local)),
         ] {
             let target = parse(name).unwrap();
             assert_eq!((target.to_string(), target.tcp_port()), (name.to_owned(), port));
             let LiveTarget::Socket(collector) = target else { panic!("{name}") };
-            assert!(collector.is_resolved() && collector.has_datagrams() == has_datagrams, "{name}");
+            assert!(collector.is_resolved() && collector.syslog_form() == form, "{name}");
         }
         for (name, has_host_name) in
             [("tcp:localhost:1", true), ("syslog:udp:[::1]:1", false), ("unix:/run/x", false), ("x", false)]

@@ -46,14 +46,14 @@ pub(crate) use self::selected::Selected;
 pub(crate) use self::table::{BatchWriter, event_batches, is_column};
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::{EventSender, TableFiles};
-#[cfg(unix)]
-pub(crate) use self::text::Syslog;
 pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, RepeatedCertificates, TextFormat, TextOptions, TextWriter,
     certificate_problems, certificate_remarks, certificates_in_words, handshake_in_words,
 };
 #[cfg(all(unix, feature = "tls"))]
 pub(crate) use self::tls::TlsFiles;
+#[cfg(unix)]
+pub(crate) use self::text::{Syslog, SyslogForm, with_number};
 pub(crate) use self::unfinished_file::Document;
 pub(crate) use self::zeek_folder::ZeekFolder;
 pub(crate) use self::zone::Zone;

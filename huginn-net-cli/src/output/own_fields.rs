@@ -33,10 +33,16 @@ impl OwnFields {
         self.iter().map(json).collect()
     }
 
-    /// The fields in the format of another tool; `None` if there are none.
-    pub(crate) fn formatted(&self, format: EventFormat) -> Option<formats::OwnFields> {
-        let fields = || formats::OwnFields::new(format, self.sensor.as_deref(), self.others());
-        self.iter().next().is_some().then(fields)
+    /// The fields in the format of another tool, with the number of the record; `None` if there are none.
+    pub(crate) fn formatted(&self, format: EventFormat, number: Option<&str>) -> Option<formats::OwnFields> {
+        if number.is_none() && self.iter().next().is_none() {
+            return None;
+        }
+        let fields = formats::OwnFields::new(format, self.sensor.as_deref(), self.others());
+        Some(match number {
+            Some(json) => fields.with_sequence(format, json),
+            None => fields,
+        })
     }
 }
 

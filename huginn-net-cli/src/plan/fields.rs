@@ -68,8 +68,8 @@ pub(super) fn own_fields(output: &OutputArguments) -> Result<OwnFields, Failure>
         if names.contains(&name) {
             return Err(Failure::Usage(format!("--add-field: '{name}' is added twice").into()));
         }
-        // Events name their file and interface if there are several, and their connection if it is asked for.
-        if ["file", "interface", "connection_id"].contains(&name)
+        // Events name their file and interface if there are several, and have their connection and number if these are asked for.
+        if ["file", "interface", "connection_id", "seq"].contains(&name)
             || EVENT_NAMES.iter().any(|event| has_field(event, name))
         {
             return Err(Failure::Usage(format!("--add-field: events have a field '{name}' already").into()));

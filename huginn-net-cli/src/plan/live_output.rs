@@ -9,7 +9,9 @@ use super::refusals;
 use crate::args::{CertificateArgument, ConfigPlace, Format, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
-use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, names_socket, names_tls};
+use crate::output::{
+    LiveTarget, Rotation, Syslog, Target, TextFormat, TextOptions, names_socket, names_tls,
+};
 use crate::paths::{PathName, is_same_file, resolved};
 #[cfg(feature = "tls")]
 use crate::{args::TlsArguments, output::TlsFiles};
@@ -25,6 +27,8 @@ pub(crate) struct LiveOutputPlan {
     pub(crate) hour_folders: bool,
     /// Time in which a fingerprint of a host is written once.
     pub(crate) once: Option<Duration>,
+    /// Interval of records of the sensor.
+    pub(crate) statistics: Option<Duration>,
     /// The options that it is made of.
     pub(crate) values: OptionValues,
 }
@@ -50,8 +54,15 @@ impl LiveOutputPlan {
             plan.target.use_tls(tls_files(args)).map_err(|error| Failure::Usage(error.into()))?;
             plan
         };
-        let hour_folders = args.rotation.has_hour_folders();
-        Ok(Self { rotation, hour_folders, once: args.once, values: output_values(args), ..plan })
+        let (hour_folders, statistics) = (args.rotation.has_hour_folders(), args.statistics);
+        let content = match plan.content {
+            OutputContent::Text(options) => {
+                OutputContent::Text(TextOptions { is_numbered: statistics.is_some(), ..options })
+            }
+            content => content,
+        };
+        let values = output_values(args);
+        Ok(Self { content, rotation, hour_folders, once: args.once, statistics, values, ..plan })
     }
 
     /// An output without options.
@@ -61,10 +72,14 @@ impl LiveOutputPlan {
             LiveTarget::Stdout => "stdout".to_owned(),
             target => target.to_string(),
         };
-        let content = match (&target, content) {
-            (LiveTarget::Socket(collector), OutputContent::Text(mut options)) if collector.is_syslog => {
+        let form = match &target {
+            LiveTarget::Socket(collector) => collector.syslog_form(),
+            _ => None,
+        };
+        let content = match (form, content) {
+            (Some(form), OutputContent::Text(mut options)) => {
                 refusals::SYSLOG_BLOCKS.check(options.format == TextFormat::Blocks)?;
-                options.syslog = Some(Syslog::new(!collector.has_datagrams()));
+                options.syslog = Some(Syslog::new(form));
                 OutputContent::Text(options)
             }
             (_, content) => content,
@@ -80,6 +95,7 @@ impl LiveOutputPlan {
             rotation: Rotation::default(),
             hour_folders: false,
             once: None,
+            statistics: None,
             values: OptionValues::new(),
         })
     }
@@ -140,6 +156,11 @@ const DEFAULTS: &[OutputDefault] = &[
         fits: is_tls,
         leave_out: |args| args.tls.tls_server_name = None,
     },
+    OutputDefault {
+        name: "statistics",
+        fits: |args| has_numbers(format(args)),
+        leave_out: |args| args.statistics = None,
+    },
     OutputDefault { name: "rotate-size", fits: is_file, leave_out: |args| args.rotation.rotate_size = None },
     OutputDefault {
         name: "rotate-interval",
@@ -182,6 +203,11 @@ fn format(args: &LiveArguments) -> Format {
     args.run.output.format
 }
 
+/// Whether events of a format can have a number: those that are JSON.
+fn has_numbers(format: Format) -> bool {
+    matches!(format, Format::Json | Format::Eve | Format::Zeek | Format::Ecs | Format::Ocsf)
+}
+
 /// Whether the output is JSON with all fields.
 fn is_whole_json(args: &LiveArguments) -> bool {
     format(args) == Format::Json && args.run.output.fields.is_empty()
@@ -218,6 +244,7 @@ pub(super) fn check(args: &LiveArguments, has_view: bool) -> Result<(), Failure>
         (false, _) => WhereEvents::Written,
     };
     check_event_output(run, place)?;
+    refusals::STATISTICS_FORMAT.check(args.statistics.is_some() && !has_numbers(run.output.format))?;
     let has_folders = rotation.has_hour_folders();
     let rotates = rotation.rotate_size.is_some() || rotation.rotate_interval.is_some() || has_folders;
     let is_rotated_file = rotates && is_written && !is_socket;

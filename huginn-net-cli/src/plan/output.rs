@@ -224,6 +224,7 @@ fn text(
         repeats_certificates: args.certificates == CertificateArgument::Whole,
         has_colour: has_colour(args.color, target),
         zone: Zone::new(args.local_time),
+        is_numbered: false,
         #[cfg(unix)]
         syslog: None,
     }))

@@ -13,6 +13,7 @@ mod measures;
 mod once;
 mod output;
 mod outputs;
+mod records;
 mod reload;
 mod report;
 mod service_manager;

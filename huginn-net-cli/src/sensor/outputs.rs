@@ -15,14 +15,15 @@ use huginn_net_live::{InterfaceNames, Stopper};
 
 use super::latency::is_late;
 use super::once::Once;
+use super::records::Records;
 use super::several;
 use crate::args::OptionValues;
-use crate::control::counters::{NamedOutputCounters, RepeatCounters};
+use crate::control::counters::{LiveCounters, NamedOutputCounters, RepeatCounters};
 use crate::failure::Failure;
 use crate::limits::EVENTS_FLUSH_TIMEOUT;
 use crate::output::{
     DayHeadings, LiveTarget, Messages, OutputCounters, OutputError, OutputHandle, OutputQueue, Renderer,
-    Rotation, TextFormat, TextOptions,
+    Rotation, TextFormat, TextOptions, with_number,
 };
 #[cfg(feature = "parquet")]
 use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
@@ -90,6 +91,7 @@ struct OutputState {
     id: u32,
     queue: OutputHandle,
     once: Option<Arc<Once>>,
+    records: Option<Arc<Records>>,
 }
 
 /// How one output has events.
@@ -179,6 +181,13 @@ impl Outputs {
     /// Opens files again by their names, and connects again.
     pub(super) fn reopen(&self) {
         self.queues().open.iter().for_each(|open| open.state.queue.reopen());
+    }
+
+    /// Writes the records of the sensor that are due, or the last ones.
+    pub(super) fn write_records(&self, now: Instant, is_end: bool, counters: &LiveCounters) {
+        for Member { output, .. } in &*self.current.get() {
+            output.write_records(now, is_end, counters);
+        }
     }
 
     /// The counters of each output, and their sums with those of removed outputs.
@@ -381,9 +390,10 @@ impl Queues {
 
     fn add(&mut self, plan: LiveOutputPlan, queue: OutputQueue) -> OutputState {
         self.last_id = self.last_id.wrapping_add(1);
-        let LiveOutputPlan { name, target, rotation, once, values, .. } = plan;
+        let LiveOutputPlan { name, target, rotation, once, statistics, values, .. } = plan;
         let once = once.map(|every| Arc::new(Once::new(every)));
-        let state = OutputState { id: self.last_id, queue: queue.handle(), once };
+        let records = Records::change(None, statistics);
+        let state = OutputState { id: self.last_id, queue: queue.handle(), once, records };
         self.open.push(OpenOutput {
             name,
             target,
@@ -405,6 +415,7 @@ impl OpenOutput {
         if self.state.once.as_ref().map(|once| once.every()) != plan.once {
             self.state.once = plan.once.map(|every| Arc::new(Once::new(every)));
         }
+        self.state.records = Records::change(self.state.records.take(), plan.statistics);
         (self.name, self.rotation, self.values) = (plan.name, plan.rotation, plan.values);
         self.state.clone()
     }
@@ -443,7 +454,12 @@ impl Form {
     fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         match self {
             Self::Text { options, on_terminal: true, .. } => options.format.shown(text),
-            _ => Cow::Borrowed(text),
+            Self::Text { options, .. } => match &options.syslog {
+                Some(syslog) => syslog.framed(text),
+                None => Cow::Borrowed(text),
+            },
+            #[cfg(feature = "parquet")]
+            Self::Table { .. } => Cow::Borrowed(text),
         }
     }
 }
@@ -500,9 +516,33 @@ impl Output {
         *is_rendered = true;
     }
 
+    /// Writes the records of the sensor that are due, or the last ones.
+    fn write_records(&self, now: Instant, is_end: bool, counters: &LiveCounters) {
+        let Some(records) = &self.state.records else { return };
+        let renderer = match &self.form {
+            Form::Text { renderer, is_hidden: false, .. } => renderer,
+            _ => return,
+        };
+        records.write_due(now, is_end, counters, &self.state.queue.counters(), &|record| {
+            let mut text = Vec::new();
+            renderer.render_record(record, &mut text);
+            self.push(record.ts, &text)
+        });
+    }
+
     /// Queues the text of an event. Returns whether there was room.
     fn push(&self, ts: Timestamp, text: &[u8]) -> bool {
-        let text = &*self.form.shown(text);
+        // Other records wait: numbers are in the order of the queue, which may drop them.
+        let mut number = self.state.records.as_ref().map(|records| records.number());
+        let numbered = match &mut number {
+            Some(number) => {
+                let numbered = with_number(text, number.saturating_add(1));
+                **number = number.saturating_add(u64::from(matches!(numbered, Cow::Owned(_))));
+                numbered
+            }
+            None => Cow::Borrowed(text),
+        };
+        let text = &*self.form.shown(&numbered);
         let day = match &self.form {
             Form::Text { days: Some(days), .. } => {
                 days.lock().unwrap_or_else(PoisonError::into_inner).before(ts)
@@ -672,9 +712,61 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::{Read, pipe};
+    use std::os::fd::OwnedFd;
+    use std::thread;
+    use std::time::Duration;
+
     use huginn_net::record::formats::EventFormat;
+    use huginn_net::{CaptureReader, HuginnNet};
 
     use super::*;
+
+    /// A queue that is full drops records, whose numbers are missing then.
+    #[test]
+    fn numbers_show_exactly_which_records_a_slow_reader_lost() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+        let mut events = Vec::new();
+        let source = CaptureReader::open(path).unwrap();
+        HuginnNet::builder().build().analyze(source, &mut |event: Event| events.push(event)).unwrap();
+        let (mut reader, writer) = pipe().unwrap();
+        let queue = OutputQueue::to_stdout(File::from(OwnedFd::from(writer)), 100_000);
+        let options = TextOptions { is_numbered: true, ..TextOptions::new(TextFormat::Json) };
+        let records = Records::change(None, Some(Duration::from_secs(3600)));
+        let state = OutputState { id: 1, queue: queue.handle(), once: None, records };
+        let output = Output { state, form: Form::text(options, Vec::new(), false, false) };
+        let reader_of = OutputReader::Fixed(Arc::new(members(vec![Arc::new(output)])));
+        let push = |count: usize| {
+            for event in events.iter().cycle().take(count) {
+                let mut text = Vec::new();
+                reader_of.render(event, &mut text);
+                assert!(reader_of.push(event.ts, &text).is_continue());
+            }
+        };
+        push(1000);
+        assert!(queue.handle().counters().dropped_lines > 100);
+        let reading = thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).unwrap();
+            text
+        });
+        let start = Instant::now();
+        while queue.handle().counters().queued_lines > 0 {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(1));
+        }
+        push(1);
+        let counters = queue.finish();
+        drop(reader_of);
+        let text = reading.join().unwrap();
+        let number =
+            |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap();
+        let numbers: Vec<u64> = text.lines().map(number).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b));
+        assert_eq!((numbers.first(), numbers.last()), (Some(&1), Some(&1001)));
+        assert_eq!(1001 - numbers.len() as u64, counters.dropped_lines);
+    }
 
     #[test]
     fn terminal_shows_json_without_control_characters() {

@@ -12,6 +12,7 @@ use huginn_net::core::{Amount, StreamCounters};
 use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
+use super::records::rounded;
 use super::service_manager::ServiceManager;
 use super::status::LiveStatus;
 use crate::blind_spots::LocatedSpot;
@@ -85,6 +86,7 @@ fn tick(
         warned.update(Losses::from_counters(&counters), looked, &|message| _ = messages.warn(message));
         loss.update(counters.analysis.protocols.streams, looked, &|message| _ = messages.warn(message));
         status.alarms().report_due(looked);
+        status.outputs().write_records(looked, false, &counters);
         if is_due {
             write_counters(&counters, None, messages);
             written = looked;
@@ -118,13 +120,11 @@ struct OutputLosses {
 impl Losses {
     fn from_counters(counters: &LiveCounters) -> Self {
         let kernel = counters.capture.values().map(|interface| interface.kernel_dropped);
-        let (flows, hosts) = (&counters.analysis.engine.flows, &counters.analysis.hosts);
-        let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
         let outputs = counters.outputs.iter();
         Self {
             kernel: kernel.fold(0, u64::saturating_add),
             queues: counters.analysis.engine.segments_dropped,
-            limits: evicted.into_iter().fold(0, u64::saturating_add),
+            limits: counters.evicted(),
             output: OutputLosses::from_counters(&counters.output),
             outputs: outputs
                 .map(|(name, output)| (name.clone(), OutputLosses::from_counters(&output.queue)))
@@ -271,7 +271,7 @@ pub(super) fn write_counters(
     let now = Timestamp::from(SystemTime::now());
     let ts = Timestamp::new(now.as_secs(), now.subsec_nanos(), 6).to_string();
     let capture_loss = counters.analysis.protocols.streams.capture_loss();
-    let capture_loss = capture_loss.map(|percent| (percent * 1000.0).round() / 1000.0);
+    let capture_loss = capture_loss.map(rounded);
     let line = Line { ts, event: "counters", counters, capture_loss, blind_spots };
     if let Ok(mut line) = serde_json::to_vec(&line) {
         line.push(b'\n');

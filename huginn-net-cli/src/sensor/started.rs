@@ -1,6 +1,7 @@
 //! The threads of a capture: started, run and finished.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use huginn_net::HuginnNet;
 use huginn_net::core::{Amount, FirstFrames};
@@ -190,6 +191,7 @@ impl Sensor {
         }
         self.ticker.stop();
         measures.alarms.finish();
+        outputs.write_records(Instant::now(), true, &status.counters());
         let hosts = analyzer.shared_state();
         // Before the outputs: the service manager may not wait for readers that are slow.
         let state = self.state.map_or(Ok(()), |state| state.finish(hosts, messages));

@@ -85,6 +85,11 @@ impl LiveStatus {
         &self.alarms
     }
 
+    /// The outputs.
+    pub(super) fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
     /// The counters of `--state`.
     pub(super) fn state(&self) -> Arc<StateStatus> {
         Arc::clone(&self.state)

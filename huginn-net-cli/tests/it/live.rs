@@ -1430,6 +1430,94 @@ fn outputs_do_not_wait_for_a_dead_one() {
     assert_eq!(received.join().unwrap(), fields);
 }
 
+/// Each output counts its records from 1, those of the sensor among them. Selections do not concern these.
+#[test]
+fn records_of_the_sensor_are_numbered_among_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let capture = captures::path("tls-curl.pcap");
+    let spool = folder.path().join("spool");
+    fs::create_dir(&spool).unwrap();
+    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let counted = TcpListener::bind("127.0.0.1:0").unwrap();
+    let local = UnixDatagram::bind(path("log")).unwrap();
+    local.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let formats = ["json", "eve", "zeek", "ecs", "ocsf"];
+    let of_formats =
+        formats.map(|name| format!("[[output]]\noutput = '{}'\nformat = '{name}'\n", path(name)));
+    let config = format!(
+        "interface = 'file:{}'\ncount = {}\nformat = 'json'\nstatistics = '1h'\n{}\
+         [[output]]\noutput = '{}'\nevents = ['tls_client']\nfields = ['sni']\nsensor-name = 'a'\n\
+         [[output]]\noutput = 'syslog:tcp:{}'\nevents = ['tls_client']\n\
+         [[output]]\noutput = 'syslog:unix:{}'\nevents = ['tls_client']\n\
+         [[output]]\noutput = '{}'\nformat = 'csv'\n",
+        spool.display(),
+        frames(&capture).len(),
+        of_formats.concat(),
+        path("fields"),
+        counted.local_addr().unwrap(),
+        path("log"),
+        path("csv"),
+    );
+    fs::write(path("live.toml"), config).unwrap();
+    let counted = thread::spawn(move || {
+        let mut text = String::new();
+        counted.accept().unwrap().0.read_to_string(&mut text).unwrap();
+        text
+    });
+    let (status, stderr) = live(&["-w", "2", "--config", &path("live.toml")]);
+    assert_eq!(status, 0, "{stderr}");
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let read = |name: &str| {
+        fs::read_to_string(path(name)).unwrap().lines().map(json).collect::<Vec<serde_json::Value>>()
+    };
+    let events = of_file(&capture, &["--format", "json"]).lines().count();
+    for (name, number, kind) in [
+        ("json", "/seq", Some(("/event", "statistics"))),
+        ("eve", "/huginn/seq", Some(("/event_type", "stats"))),
+        ("zeek", "/huginn.seq", Some(("/_path", "stats"))),
+        ("ecs", "/event/sequence", Some(("/event/kind", "metric"))),
+        ("ocsf", "/metadata/sequence", None),
+    ] {
+        let records = read(name);
+        assert_eq!(records.len(), events + usize::from(kind.is_some()), "{name}");
+        let numbers: Vec<u64> =
+            records.iter().map(|record| record.pointer(number).unwrap().as_u64().unwrap()).collect();
+        assert!(numbers.iter().copied().eq(1..=records.len() as u64), "{name}: {numbers:?}");
+        if let Some((field, value)) = kind {
+            assert_eq!(records.last().unwrap().pointer(field).unwrap(), value);
+        }
+    }
+    let json_records = read("json");
+    let last = json_records.last().unwrap();
+    assert_eq!(last["counters"]["frames"], frames(&capture).len());
+    assert_eq!(last["interval"]["received"], frames(&capture).len());
+    assert_eq!(read("eve").last().unwrap()["stats"]["decoder"]["pkts"], frames(&capture).len());
+    assert!(fs::read_to_string(path("csv")).unwrap().lines().count() > 0);
+    // Of each message, what follows its header.
+    let clients = of_file(&capture, &["--format", "json", "--events", "tls_client"]).lines().count();
+    let fields = read("fields");
+    assert_eq!(fields.len(), clients + 1);
+    assert!(fields[..clients].iter().all(|event| event.as_object().unwrap().len() == 3), "{fields:?}");
+    assert_eq!((&fields[clients]["event"], &fields[clients]["sensor"]), (&"statistics".into(), &"a".into()));
+    let mut rest = &*counted.join().unwrap();
+    for number in 1..=clients + 1 {
+        let (length, text) = rest.split_once(' ').unwrap();
+        let (message, after) = text.split_at(length.parse().unwrap());
+        rest = after;
+        let kind = if number > clients { "statistics" } else { "tls_client" };
+        assert!(message.starts_with("<134>1 20") && message.contains(&format!(" {kind} - {{")), "{message}");
+        assert!(message.ends_with(&format!(",\"seq\":{number}}}")), "{message}");
+        let mut datagram = vec![0; 100_000];
+        let length = local.recv(&mut datagram).unwrap();
+        let message = str::from_utf8(&datagram[..length]).unwrap();
+        let (header, text) = message.split_once(": ").unwrap();
+        assert!(header.starts_with("<134>huginn-net[") && header.ends_with(']'), "{message}");
+        assert_eq!((&json(text)["event"], &json(text)["seq"]), (&kind.into(), &number.into()));
+    }
+    assert_eq!(rest, "");
+}
+
 #[test]
 fn outputs_of_the_documentation_are_valid() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use super::describe::{FieldInfo, ValueType};
 use super::event::{EVENT_NAMES, fields_of_event};
 
+/// What a sensor says about itself.
+const SENSOR_RECORDS: [&str; 2] = ["statistics", "loss"];
+
 /// The JSON Schema (draft 2020-12) of the lines of `--format json`: `docs/events.schema.json`. `host`: the fields of a host,
 /// [`fields_of_host`](crate::hosts::fields_of_host).
 pub fn events_schema(host: &[FieldInfo]) -> Value {
@@ -19,6 +22,23 @@ pub fn events_schema(host: &[FieldInfo]) -> Value {
         }
         kinds.insert(name.to_owned(), schema);
     }
+    // Lines of `live --statistics`.
+    for name in SENSOR_RECORDS {
+        let schema = json!({
+            "type": "object",
+            "required": ["v", "ts", "event", "interval", "seq"],
+            "properties": {
+                "v": {"type": "integer"},
+                "ts": {"type": "string", "format": "date-time"},
+                "event": {"const": name},
+                "interval": {"type": "object", "description": "What happened since the last record of the kind."},
+                "counters": {"type": "object", "description": "Counters since the start of the program."},
+                "seq": {"type": "integer", "minimum": 1, "description": "Number of the record in its output."},
+            },
+        });
+        kinds.insert(name.to_owned(), schema);
+    }
+    let names = names.chain(SENSOR_RECORDS);
     let references: Vec<Value> = names.map(|name| json!({"$ref": format!("#/$defs/{name}")})).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -95,7 +95,7 @@ impl OutputQueue {
     }
 
     #[cfg(test)]
-    pub(super) fn to_stdout(file: std::fs::File, capacity: usize) -> Self {
+    pub(crate) fn to_stdout(file: std::fs::File, capacity: usize) -> Self {
         Self::start("huginn-output", Destination::Stdout(file), capacity, EVENTS_FLUSH_TIMEOUT, None).unwrap()
     }
 

@@ -9,11 +9,15 @@ mod lines;
 mod syslog;
 mod writer;
 
+#[cfg(unix)]
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
 use huginn_net::Event;
 use huginn_net::p0f::P0fLine;
+#[cfg(unix)]
+use huginn_net::record::formats::SensorRecord;
 use huginn_net::record::formats::{self, EventFormat, FormattedEvent};
 use huginn_net::record::{EventNames, JsonEvent};
 use huginn_net_live::InterfaceNames;
@@ -25,10 +29,13 @@ pub(crate) use self::days::DayHeadings;
 use self::fields::Fields;
 pub(crate) use self::lines::{Lines, certificates_in_words, handshake_in_words};
 #[cfg(unix)]
-pub(crate) use self::syslog::Syslog;
+pub(crate) use self::syslog::{Syslog, SyslogForm};
 pub(crate) use self::writer::TextWriter;
 use super::own_fields::{OwnFields, add_to_object};
 use super::{Selected, Zone};
+
+/// What a text has in place of its number. No JSON has this byte, which texts escape.
+const NUMBER_MARK: &str = "\0";
 
 /// Formats of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +70,8 @@ pub(crate) struct TextOptions {
     pub(crate) repeats_certificates: bool,
     pub(crate) has_colour: bool,
     pub(crate) zone: Zone,
+    /// Whether JSON has a place for the number of the record in its output.
+    pub(crate) is_numbered: bool,
     /// How events are framed as messages of syslog, if they are.
     #[cfg(unix)]
     pub(crate) syslog: Option<Syslog>,
@@ -81,6 +90,7 @@ impl TextOptions {
             repeats_certificates: true,
             has_colour: false,
             zone: Zone::new(false),
+            is_numbered: false,
             syslog: None,
         }
     }
@@ -96,6 +106,7 @@ impl TextOptions {
             repeats_certificates: _,
             has_colour,
             zone,
+            is_numbered,
             syslog,
         } = self;
         *format == other.format
@@ -104,6 +115,7 @@ impl TextOptions {
             && *connection_ids == other.connection_ids
             && *has_colour == other.has_colour
             && zone.name() == other.zone.name()
+            && *is_numbered == other.is_numbered
             && *syslog == other.syslog
     }
 }
@@ -126,16 +138,19 @@ pub(crate) struct Renderer {
 impl Renderer {
     pub(crate) fn new(mut options: TextOptions) -> Self {
         let fields = std::mem::take(&mut options.fields);
+        let number = options.is_numbered.then_some(NUMBER_MARK);
         let own_formatted = match options.format {
-            TextFormat::Other(format) => options.own_fields.formatted(format),
+            TextFormat::Other(format) => options.own_fields.formatted(format, number),
             _ => None,
         };
+        let own_json =
+            options.own_fields.json() + &number.map_or_else(String::new, |mark| format!(",\"seq\":{mark}"));
         let own_fields = options.own_fields.iter().map(|(name, text)| (name.to_owned(), text.to_owned()));
         Self {
             blocks: Blocks::new(options.has_colour, options.zone.clone()),
             lines: Lines::new(options.has_colour, options.zone.clone()),
             fields: Fields::new(fields, own_fields.collect(), options.format == TextFormat::Tsv),
-            own_json: options.own_fields.json(),
+            own_json,
             own_formatted,
             options,
             interfaces: InterfaceNames::default(),
@@ -149,8 +164,12 @@ impl Renderer {
         Self { interfaces: names, ..self }
     }
 
-    /// Headings between the events, if they are lines.
+    /// Headings between the events, if they are lines and not messages.
     pub(crate) fn day_headings(&self) -> Option<DayHeadings> {
+        #[cfg(unix)]
+        if self.options.syslog.is_some() {
+            return None;
+        }
         (self.options.format == TextFormat::Lines).then(|| DayHeadings::new(self.options.zone.clone()))
     }
 
@@ -187,6 +206,31 @@ impl Renderer {
             syslog.write(event, &event_text, text);
         } else if self.options.format == TextFormat::Blocks {
             text.push(b'\n');
+        }
+    }
+
+    /// Appends a record of the sensor; nothing where the format has none for it.
+    #[cfg(unix)]
+    pub(crate) fn render_record(&self, record: &SensorRecord, text: &mut Vec<u8>) {
+        let mut line = Vec::new();
+        match self.options.format {
+            TextFormat::Json => {
+                record.write_json(&mut line);
+                add_to_object(&mut line, &self.own_json);
+            }
+            TextFormat::Other(format) => {
+                let sensor = self.options.own_fields.sensor.as_deref();
+                record.write_to(format, sensor, self.own_formatted.as_ref(), &mut line);
+            }
+            _ => {}
+        }
+        if line.is_empty() {
+            return;
+        }
+        line.push(b'\n');
+        match &self.options.syslog {
+            Some(syslog) => syslog.write_record(record, &line, text),
+            None => text.extend_from_slice(&line),
         }
     }
 
@@ -257,5 +301,18 @@ impl Renderer {
     /// The name of the interface that captured the packet, if events name it.
     fn interface(&self, event: &Event) -> Option<Arc<str>> {
         self.interfaces.get(event.ts.interface())
+    }
+}
+
+/// A text with its number. A text of options without numbers has none.
+#[cfg(unix)]
+pub(crate) fn with_number(text: &[u8], number: u64) -> Cow<'_, [u8]> {
+    let mark = NUMBER_MARK.as_bytes();
+    match text.windows(mark.len()).position(|bytes| bytes == mark).and_then(|at| text.split_at_checked(at)) {
+        Some((before, rest)) => {
+            let after = rest.get(mark.len()..).unwrap_or_default();
+            Cow::Owned([before, number.to_string().as_bytes(), after].concat())
+        }
+        None => Cow::Borrowed(text),
     }
 }

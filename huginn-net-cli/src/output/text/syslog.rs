@@ -1,9 +1,11 @@
-//! Messages of syslog (RFC 5424).
+//! Messages of syslog: RFC 5424, or the local form that programs on the same machine write to `/dev/log`.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use huginn_net::alert::Alert;
 use huginn_net::record::EventKind;
+use huginn_net::record::formats::{SensorRecord, SensorRecordKind};
 use huginn_net::{Event, Timestamp};
 
 use crate::stderr::Severity;
@@ -14,41 +16,70 @@ const FACILITY: u8 = 16 * 8;
 /// Longest name of a host, in bytes.
 const MAX_HOSTNAME: usize = 255;
 
+/// Forms of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SyslogForm {
+    /// RFC 5424 with the length before each message (RFC 6587, octet counting), as TCP needs it.
+    Counted,
+    /// RFC 5424.
+    Datagram,
+    /// `<PRI>PROGRAM[PID]: TEXT`: imuxsock of rsyslog, syslog-ng and journald read it, and take an RFC 5424 header for text.
+    Local,
+}
+
 /// How messages are framed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Syslog {
     hostname: String,
-    /// Whether each message has its length before it (RFC 6587, octet counting), as TCP needs it.
-    has_length: bool,
+    form: SyslogForm,
 }
 
 impl Syslog {
     /// Messages of this machine.
-    pub(crate) fn new(has_length: bool) -> Self {
+    pub(crate) fn new(form: SyslogForm) -> Self {
         // Not a file of /proc: a service may see processes only there.
         let system = nix::sys::utsname::uname();
         let name = system.ok().and_then(|system| system.nodename().to_str().map(str::to_owned));
-        Self { hostname: hostname(&name.unwrap_or_default()), has_length }
+        Self { hostname: hostname(&name.unwrap_or_default()), form }
     }
 
     /// Appends the message of an event. `text`: the event, with its line ending.
     pub(super) fn write(&self, event: &Event, text: &[u8], out: &mut Vec<u8>) {
         let severity = Alert::of(event).map_or(Severity::Info, |alert| alert.severity().into());
-        let priority = FACILITY | severity as u8;
-        // Microseconds at most.
-        let time = Timestamp::new(event.ts.as_secs(), event.ts.subsec_nanos(), 6);
-        let (hostname, process, kind) =
-            (&self.hostname, std::process::id(), EventKind::of(&event.kind).name());
-        let header = format!("<{priority}>1 {time} {hostname} huginn-net {process} {kind} - ");
-        let text = text.strip_suffix(b"\n").unwrap_or(text);
-        if self.has_length {
-            // Writing to memory does not fail.
-            let _ = write!(out, "{} ", header.len().saturating_add(text.len()));
-        }
-        out.extend_from_slice(header.as_bytes());
+        self.write_message(severity, event.ts, EventKind::of(&event.kind).name(), text, out);
+    }
+
+    /// Appends the message of a record of the sensor. `text`: the record, with its line ending.
+    pub(super) fn write_record(&self, record: &SensorRecord, text: &[u8], out: &mut Vec<u8>) {
+        let severity = match record.kind {
+            SensorRecordKind::Statistics => Severity::Info,
+            SensorRecordKind::Loss => Severity::Warning,
+        };
+        self.write_message(severity, record.ts, record.kind.name(), text, out);
+    }
+
+    fn write_message(&self, severity: Severity, ts: Timestamp, kind: &str, text: &[u8], out: &mut Vec<u8>) {
+        let (priority, hostname, process) = (FACILITY | severity as u8, &self.hostname, std::process::id());
+        // Writing to memory does not fail.
+        let _ = match self.form {
+            SyslogForm::Local => write!(out, "<{priority}>huginn-net[{process}]: "),
+            SyslogForm::Counted | SyslogForm::Datagram => {
+                // Microseconds at most.
+                let time = Timestamp::new(ts.as_secs(), ts.subsec_nanos(), 6);
+                write!(out, "<{priority}>1 {time} {hostname} huginn-net {process} {kind} - ")
+            }
+        };
         out.extend_from_slice(text);
-        if !self.has_length {
-            out.push(b'\n');
+    }
+
+    /// A message as the collector gets it: one of TCP has its length before it, and no line ending.
+    pub(crate) fn framed<'t>(&self, message: &'t [u8]) -> Cow<'t, [u8]> {
+        match (self.form, message.strip_suffix(b"\n")) {
+            (SyslogForm::Counted, Some(message)) => {
+                let length = format!("{} ", message.len());
+                Cow::Owned([length.as_bytes(), message].concat())
+            }
+            _ => Cow::Borrowed(message),
         }
     }
 }
@@ -68,26 +99,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_header_and_length() {
+    fn messages_have_the_header_of_their_form() {
         let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
         let mut events = Vec::new();
         let source = CaptureReader::open(capture).unwrap();
         HuginnNet::builder().build().analyze(source, &mut |event: Event| events.push(event)).unwrap();
         let event = events.iter().find(|event| EventKind::of(&event.kind).name() == "tls_client").unwrap();
-        let mut syslog = Syslog { hostname: "sensor".to_owned(), has_length: false };
-        let mut out = Vec::new();
-        syslog.write(event, b"{\"a\":1}\n", &mut out);
-        let text = String::from_utf8(out).unwrap();
+        let message = |form| {
+            let syslog = Syslog { hostname: "sensor".to_owned(), form };
+            let mut out = Vec::new();
+            syslog.write(event, b"{\"a\":1}\n", &mut out);
+            String::from_utf8(syslog.framed(&out).into_owned()).unwrap()
+        };
+        let text = message(SyslogForm::Datagram);
         let process = std::process::id();
         let (header, rest) = text.split_once(" sensor ").unwrap();
         assert_eq!(rest, format!("huginn-net {process} tls_client - {{\"a\":1}}\n"));
         let time = header.strip_prefix("<134>1 ").unwrap();
         assert!(time.len() == "2026-01-01T00:00:00.000000Z".len() && time.ends_with('Z'), "{time}");
 
-        syslog.has_length = true;
-        let mut out = Vec::new();
-        syslog.write(event, b"{\"a\":1}\n", &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), format!("{} {}", text.len() - 1, text.trim_end()));
+        assert_eq!(message(SyslogForm::Counted), format!("{} {}", text.len() - 1, text.trim_end()));
+        assert_eq!(message(SyslogForm::Local), format!("<134>huginn-net[{process}]: {{\"a\":1}}\n"));
     }
 
     #[test]
@@ -95,7 +127,7 @@ mod tests {
         let mut priorities = std::collections::BTreeMap::new();
         let mut add = |event: Event| {
             let mut out = Vec::new();
-            Syslog { hostname: "sensor".to_owned(), has_length: false }.write(&event, b"", &mut out);
+            Syslog { hostname: "sensor".to_owned(), form: SyslogForm::Datagram }.write(&event, b"", &mut out);
             let text = String::from_utf8(out).unwrap();
             let priority = text.split(['<', '>']).nth(1).unwrap().to_owned();
             priorities.insert(Alert::of(&event).map(|alert| alert.severity()), priority);
@@ -116,7 +148,7 @@ mod tests {
 
     #[test]
     fn messages_have_the_name_of_this_machine() {
-        assert_ne!(Syslog::new(true).hostname, "-");
+        assert_ne!(Syslog::new(SyslogForm::Local).hostname, "-");
     }
 
     #[test]

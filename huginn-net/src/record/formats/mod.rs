@@ -21,6 +21,7 @@ mod alert;
 mod certificate;
 mod page;
 mod plan;
+mod sensor_record;
 mod table;
 mod values;
 mod writer;
@@ -34,6 +35,8 @@ use serde_json::Value;
 
 pub use self::page::formats_page;
 use self::plan::{FormatPlan, Target};
+#[doc(hidden)]
+pub use self::sensor_record::{PacketTotals, SensorRecord, SensorRecordKind};
 use crate::Event;
 
 huginn_net_core::table_enum! {
@@ -128,6 +131,15 @@ impl OwnFields {
         let fields = fields.into_iter();
         let fields = fields.map(|(name, text)| (*object, json(&pattern.replace("NAME", name), text)));
         Self { fields: sensor.into_iter().chain(fields).collect() }
+    }
+
+    /// Adds the number of a record. `json`: its digits, or what the caller replaces by them later.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_sequence(mut self, format: EventFormat, json: &str) -> Self {
+        let Target { object, name, .. } = &FormatPlan::get(format).sequence;
+        self.fields.push((*object, format!(",{}:{json}", Value::from(name.as_str())).into_bytes()));
+        self
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct FormatPlan {
     pub(super) sensor: Target<()>,
     /// A field of the user: the name is what replaces `NAME` in this one.
     pub(super) own_field: Target<()>,
+    /// The number of a record of an output.
+    pub(super) sequence: Target<()>,
 }
 
 /// An object within another.
@@ -91,10 +93,11 @@ impl FormatPlan {
     pub(super) fn has_own_field(&self, name: &str) -> bool {
         let name = self.own_field.name.replace("NAME", name);
         let is_same = |object: usize, other: &str| object == self.own_field.object && other == name;
-        self.kinds.iter().any(|kind| {
-            kind.fields.iter().flatten().any(|target| is_same(target.object, &target.name))
-                || kind.extras.iter().any(|target| is_same(target.object, &target.name))
-        })
+        is_same(self.sequence.object, &self.sequence.name)
+            || self.kinds.iter().any(|kind| {
+                kind.fields.iter().flatten().any(|target| is_same(target.object, &target.name))
+                    || kind.extras.iter().any(|target| is_same(target.object, &target.name))
+            })
     }
 
     fn new(format: EventFormat) -> Self {
@@ -107,6 +110,7 @@ impl FormatPlan {
             kinds: Vec::new(),
             sensor: nowhere(),
             own_field: nowhere(),
+            sequence: nowhere(),
         };
         plan.kinds = [false, true]
             .into_iter()
@@ -123,6 +127,7 @@ impl FormatPlan {
                 }
                 Some(Place::At(path, Form::Sensor)) => plan.sensor = plan.target(format, path, ()),
                 Some(Place::At(path, Form::OwnField)) => plan.own_field = plan.target(format, path, ()),
+                Some(Place::At(path, Form::Sequence)) => plan.sequence = plan.target(format, path, ()),
                 _ => {}
             }
         }
@@ -185,6 +190,19 @@ impl FormatPlan {
     /// Whether the plan of the flow has a field. Kinds have a field `server_header`, never one of these names.
     pub(super) fn is_of_flow(field: &str) -> bool {
         matches!(field, "client" | "server" | "tunnel" | "community_id")
+    }
+
+    /// The object and the name of a path whose object some kind of event has.
+    pub(super) fn find<'p>(&self, format: EventFormat, path: &'p str) -> Option<(usize, &'p str)> {
+        match path.rsplit_once('.').filter(|_| format.has_objects()) {
+            None => Some((0, path)),
+            Some((object, name)) => {
+                let is_found =
+                    |known: &ObjectPlan| known.parent == 0 && known.name == object && !known.is_list;
+                let number = self.objects.iter().skip(1).position(is_found)?;
+                Some((number.saturating_add(1), name))
+            }
+        }
     }
 
     /// Finds the object of a path, or adds it.

@@ -36,6 +36,8 @@ pub(super) enum Form {
     Sensor,
     /// A field of the user, in the place of `NAME`.
     OwnField,
+    /// The number of a record of an output.
+    Sequence,
 }
 
 /// The place of a value in one format.
@@ -119,6 +121,10 @@ const fn own_field(path: &'static str) -> Place {
     Place::At(path, Form::OwnField)
 }
 
+const fn sequence(path: &'static str) -> Place {
+    Place::At(path, Form::Sequence)
+}
+
 /// A row of a field of our JSON.
 const fn field(events: &'static [&'static str], field: &'static str, places: [Place; 4]) -> Row {
     Row { events: Kinds::Of(events), field, is_field: true, places }
@@ -186,6 +192,7 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALL, "program", [NOT, NOT, is("event.module", "\"huginn-net\""), is("metadata.product.name", "\"huginn-net\"")]),
     extra(ALL, "name of the sensor (`--sensor-name`)", [sensor("host"), sensor("huginn.sensor"), sensor("observer.name"), sensor("metadata.loggers[].name")]),
     extra(ALL, "a field of the user (`--add-field`, `--site`)", [own_field("huginn.NAME"), own_field("huginn.NAME"), own_field("labels.NAME"), own_field("unmapped.NAME")]),
+    extra(ALL, "number of the record (`--statistics`)", [sequence("huginn.seq"), sequence("huginn.seq"), sequence("event.sequence"), sequence("metadata.sequence")]),
     extra_of(FACTS, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
     extra_of(FACTS, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
     extra_of(FACTS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),

@@ -142,7 +142,7 @@ pub(super) fn flow_hex(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
 }
 
 /// RFC 3339, as in our JSON.
-fn iso(time: Timestamp, out: &mut Vec<u8>) -> bool {
+pub(super) fn iso(time: Timestamp, out: &mut Vec<u8>) -> bool {
     out.push(b'"');
     out.extend_from_slice(time.text().as_ref());
     out.push(b'"');
@@ -150,7 +150,7 @@ fn iso(time: Timestamp, out: &mut Vec<u8>) -> bool {
 }
 
 /// The form of Suricata: six digits, and an offset without a colon.
-fn iso_offset(time: Timestamp, out: &mut Vec<u8>) -> bool {
+pub(super) fn iso_offset(time: Timestamp, out: &mut Vec<u8>) -> bool {
     out.push(b'"');
     let text = Timestamp::from_nanos(time.as_nanos(), 6).text();
     out.extend_from_slice(text.as_ref().strip_suffix(b"Z").unwrap_or_default());
@@ -159,7 +159,7 @@ fn iso_offset(time: Timestamp, out: &mut Vec<u8>) -> bool {
 }
 
 /// Seconds since the epoch, with six decimals.
-fn epoch(time: Timestamp, out: &mut Vec<u8>) -> bool {
+pub(super) fn epoch(time: Timestamp, out: &mut Vec<u8>) -> bool {
     // Writing to memory does not fail.
     let _ = write!(out, "{}.{:06}", time.as_secs(), time.subsec_nanos() / 1_000);
     true

@@ -10,7 +10,7 @@ use huginn_net_core::FlowId;
 use super::plan::{FormatPlan, KindPlan, Target};
 use super::table::Form;
 use super::values::HashedFlow;
-use super::{EventFormat, FormattedEvent};
+use super::{EventFormat, FormattedEvent, OwnFields};
 use crate::record::EventKind;
 use crate::record::describe::{self, FieldName, Object, Omit, Value};
 use crate::record::event::{EventNames, add_event};
@@ -19,6 +19,31 @@ use crate::{Event, Observation, json};
 thread_local! {
     /// The buffers of this thread, and the flow of the last event that it wrote.
     static BUFFERS: Cell<Option<Box<Buffers>>> = const { Cell::new(None) };
+}
+
+/// Appends an object that is not an event, of values as JSON. Their paths are in objects that events have; others are left out.
+pub(super) fn write_values(
+    format: EventFormat,
+    values: &[(&str, String)],
+    own_fields: Option<&OwnFields>,
+    out: &mut Vec<u8>,
+) {
+    let plan = FormatPlan::get(format);
+    let mut buffers = Buffers::default();
+    buffers.objects.resize_with(plan.objects.len(), Vec::new);
+    for (path, value) in values {
+        if let Some((object, name)) = plan.find(format, path)
+            && let Some(buffer) = buffers.objects.get_mut(object)
+        {
+            buffer.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
+        }
+    }
+    for (object, fields) in own_fields.map_or(&[][..], |own| &own.fields) {
+        if let Some(buffer) = buffers.objects.get_mut(*object) {
+            buffer.extend_from_slice(fields);
+        }
+    }
+    buffers.assemble(plan, out);
 }
 
 /// The fields of each object, with a comma before each.
