@@ -155,4 +155,4 @@ wait $sensor || true
 sensor=
 [ "$(lines_of 'events.json*.zst' zstd -qdc | cksum)" = "$(cksum <"$tmp/events.json")" ] || fail "events.json.zst of a killed sensor"
 [ "$(lines_of 'events.log*.gz' zcat | cksum)" = "$(cksum <"$tmp/events.json")" ] || fail "events.log.gz of a killed sensor"
-echo "$events events arrived once at each of 5 sockets, and in 2 compressed files"
+echo "$events events arrived once at each of 6 sockets, and in 2 compressed files"

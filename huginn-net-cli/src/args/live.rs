@@ -30,7 +30,10 @@ Example:
 #[derive(Args, Debug)]
 #[command(
     after_help = LIVE_HELP,
-    mut_arg("format", |format| format.value_parser(formats_without(&[Format::Arrow, Format::ZeekTsv])))
+    mut_arg("format", |format| {
+        format.value_parser(formats_without(&[Format::Arrow])).requires_if("zeek-tsv", "zeek_dir")
+    }),
+    group = ArgGroup::new("files").args(["output", "zeek_dir"])
 )]
 pub(crate) struct LiveArguments {
     /// Take options from this TOML file, too: each key is a long option ('huginn-net generate config' writes an example)
@@ -72,6 +75,11 @@ pub(crate) struct LiveArguments {
     /// Write events about TCP, HTTP, TLS and SSH that repeat a fingerprint of their host only once in this time: 1h, 1d
     #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = Category::OUTPUT.heading)]
     pub(crate) once: Option<Duration>,
+
+    /// Write conn.log, ssl.log and other logs to this folder, a row for each connection, with --format zeek as JSON or zeek-tsv;
+    /// rotated files are conn.2026-11-30-07-00-00.log. Implies --connections
+    #[arg(long, help_heading = Category::OUTPUT.heading, value_name = "DIR")]
+    pub(crate) zeek_dir: Option<PathBuf>,
 
     /// Number the records of this output in the field 'seq', and write all counters among them at this interval and at the end (event
     /// 'statistics'), and what was lost since the last time (event 'loss'): 60s, 5m; for JSON, eve, zeek and ecs, of ocsf only numbers
@@ -175,11 +183,11 @@ impl TlsArguments {
 #[command(group = ArgGroup::new("rotations").args(["rotate_size", "rotate_interval"]).multiple(true))]
 pub(crate) struct RotationArguments {
     /// Rotate before the file exceeds this size: a number of bytes, 100M, 1G
-    #[arg(long, value_name = "SIZE", requires = "output", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", requires = "files", value_parser = parse_size)]
     pub(crate) rotate_size: Option<u64>,
 
     /// Rotate at this interval: 15m, 1h, 1d, counted from midnight UTC
-    #[arg(long, value_name = "TIME", requires = "output", value_parser = parse_interval)]
+    #[arg(long, value_name = "TIME", requires = "files", value_parser = parse_interval)]
     pub(crate) rotate_interval: Option<Duration>,
 
     /// Keep this many rotated files [default: all]

@@ -17,8 +17,8 @@ pub(crate) struct OutputArguments {
     pub(crate) format: Format,
 
     /// Write events to this file ('live' and 'watch' append); '-' is standard output, the default. 'live' compresses
-    /// FILE.gz and FILE.zst, and also writes to tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, and as syslog (RFC 5424) to
-    /// syslog:tcp:HOST:PORT, syslog:tls:HOST:PORT, syslog:udp:HOST:PORT and syslog:unix:PATH
+    /// FILE.gz and FILE.zst, and also writes to tcp:HOST:PORT, tls:HOST:PORT, unix:PATH, and as syslog to syslog:tcp:HOST:PORT,
+    /// syslog:tls:HOST:PORT and syslog:udp:HOST:PORT (RFC 5424) and syslog:unix:PATH (the local form of /dev/log)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -25,6 +25,9 @@ const MAX_OUTPUTS: usize = 16;
 /// The option that names where an output goes, and the tables of outputs.
 const OUTPUT: &str = "output";
 
+/// The option that names a folder of logs instead.
+const ZEEK_DIR: &str = "zeek_dir";
+
 /// The command that takes a file.
 const LIVE: &str = "live";
 
@@ -249,14 +252,16 @@ impl<'a> Found<'a> {
             Ok(OutputLine { table: Some(line), entries })
         };
         let outputs = outputs.into_iter().map(of_output).collect::<Result<Vec<_>, Failure>>()?;
-        // `-o` takes the place of all outputs.
-        if self.typed.contains(OUTPUT) {
+        // `-o` takes the place of all outputs, as `--zeek-dir` does.
+        if self.typed.contains(OUTPUT) || self.typed.contains(ZEEK_DIR) {
             let of_program = vec![OutputLine::of_program(&program)];
             return Ok(Lines { outputs: of_program, program, unused: outputs });
         }
         // Options of rotation that were typed need an output. Those of the file may need each other, and are for outputs only.
         let entries = outputs.iter().flat_map(|output| &output.entries);
-        let named = entries.into_iter().find(|applied| applied.argument.get_id() == OUTPUT);
+        let named = entries
+            .into_iter()
+            .find(|applied| [OUTPUT, ZEEK_DIR].contains(&applied.argument.get_id().as_str()));
         let is_rotation =
             |applied: &&Applied<'_>| Category::of(applied.argument) == Some(&Category::ROTATION);
         let of_program = program.iter().filter(|applied| !is_rotation(applied)).chain(named);

@@ -65,7 +65,7 @@ fn errors_name_line_and_key() {
         ),
         (
             "interface = 'lo'\nrotate-interval = '1h'",
-            "the following required arguments were not provided: --output <FILE>; neither",
+            "the following required arguments were not provided: <--output <FILE>|--zeek-dir <DIR>>; neither",
         ),
     ] {
         let error = parse_with(text, &[]).unwrap_err();
@@ -134,6 +134,11 @@ fn outputs_have_their_own_options_and_those_of_the_program() {
     assert_eq!(of_outputs(&live, output), ["c"]);
     let text = "interface = 'lo'\nrotate-keep = 3\n[[output]]\noutput = 'x'\nrotate-interval = '1h'\n";
     assert_eq!(of_outputs(&parse_with(text, &[]).unwrap(), |live| live.rotation.rotate_keep), [Some(3)]);
+    let text = "interface = 'lo'\nrotate-interval = '1h'\n[[output]]\nformat = 'zeek-tsv'\nzeek-dir = 'x'\n";
+    let zeek_dir = |live: &LiveArguments| live.zeek_dir.clone();
+    assert_eq!(of_outputs(&parse_with(text, &[]).unwrap(), zeek_dir), [Some("x".into())]);
+    let live = parse_with(text, &["--format", "zeek", "--zeek-dir", "y"]).unwrap();
+    assert_eq!(of_outputs(&live, zeek_dir), [Some("y".into())]);
     let live = parse_with("interface = 'lo'\n[[output]]\n[[output]]\noutput = 'x'\n", &[]).unwrap();
     assert_eq!(of_outputs(&live, |live| live.run.output.output.is_some()), [false, true]);
 }

@@ -21,6 +21,8 @@ mod text;
 mod tls;
 mod unfinished_file;
 mod zeek_folder;
+#[cfg(unix)]
+mod zeek_logs;
 mod zone;
 
 use std::path::PathBuf;
@@ -40,12 +42,12 @@ pub(crate) use self::queue::EVENTS_WAIT;
 #[cfg(unix)]
 pub(crate) use self::queue::messages::Messages;
 #[cfg(unix)]
-pub(crate) use self::queue::{MessageCounters, OutputCounters, OutputHandle, OutputQueue};
+pub(crate) use self::queue::{EventSender, MessageCounters, OutputCounters, OutputHandle, OutputQueue};
 pub(crate) use self::selected::Selected;
+#[cfg(all(unix, feature = "parquet"))]
+pub(crate) use self::table::TableFiles;
 #[cfg(feature = "parquet")]
 pub(crate) use self::table::{BatchWriter, event_batches, is_column};
-#[cfg(all(unix, feature = "parquet"))]
-pub(crate) use self::table::{EventSender, TableFiles};
 pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, RepeatedCertificates, TextFormat, TextOptions, TextWriter,
     certificate_problems, certificate_remarks, certificates_in_words, handshake_in_words,
@@ -56,6 +58,8 @@ pub(crate) use self::tls::TlsFiles;
 pub(crate) use self::text::{Syslog, SyslogForm, with_number};
 pub(crate) use self::unfinished_file::Document;
 pub(crate) use self::zeek_folder::ZeekFolder;
+#[cfg(unix)]
+pub(crate) use self::zeek_logs::LiveZeekLogs;
 pub(crate) use self::zone::Zone;
 
 /// Where output goes.

@@ -107,6 +107,6 @@ impl LogFiles {
     }
 }
 
-fn file_name(log: ZeekLog) -> String {
+pub(super) fn file_name(log: ZeekLog) -> String {
     format!("{}.log", log.name())
 }

@@ -173,6 +173,8 @@ pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
         switch_on_kinds(&mut args.run)?;
     }
     for output in &mut args.outputs {
+        // The end of a connection completes its rows.
+        output.run.events.connections |= output.zeek_dir.is_some();
         let switched = switch_on_kinds(&mut output.run);
         switched.map_err(|failure| config::locate(output.place.as_ref(), failure))?;
         args.run.events.connections |= output.run.events.connections;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{
     LiveTarget, Rotation, Syslog, Target, TextFormat, TextOptions, names_socket, names_tls,
 };
-use crate::paths::{PathName, is_same_file, resolved};
+use crate::paths::{PathName, is_same_file, name_of, resolved};
 #[cfg(feature = "tls")]
 use crate::{args::TlsArguments, output::TlsFiles};
 
@@ -40,8 +40,11 @@ impl LiveOutputPlan {
     }
 
     fn from_arguments(args: &LiveArguments) -> Result<Self, Failure> {
-        let LiveArguments { run, rotation, .. } = args;
-        let OutputPlan { target, content, .. } = OutputPlan::new(&run.output, &run.events, false)?;
+        let LiveArguments { run, rotation, zeek_dir, .. } = args;
+        let OutputPlan { target, content, .. } = match zeek_dir {
+            Some(folder) => OutputPlan::zeek(&run.output, &run.events, folder)?,
+            None => OutputPlan::new(&run.output, &run.events, false)?,
+        };
         let rotation = Rotation {
             max_bytes: rotation.rotate_size,
             every: rotation.rotate_interval,
@@ -54,6 +57,7 @@ impl LiveOutputPlan {
             plan.target.use_tls(tls_files(args)).map_err(|error| Failure::Usage(error.into()))?;
             plan
         };
+        let name = zeek_dir.as_deref().map_or(plan.name, name_of);
         let (hour_folders, statistics) = (args.rotation.has_hour_folders(), args.statistics);
         let content = match plan.content {
             OutputContent::Text(options) => {
@@ -62,7 +66,7 @@ impl LiveOutputPlan {
             content => content,
         };
         let values = output_values(args);
-        Ok(Self { content, rotation, hour_folders, once: args.once, statistics, values, ..plan })
+        Ok(Self { name, content, rotation, hour_folders, once: args.once, statistics, values, ..plan })
     }
 
     /// An output without options.
@@ -84,9 +88,13 @@ impl LiveOutputPlan {
             }
             (_, content) => content,
         };
-        let target = match target {
-            LiveTarget::File(path) => LiveTarget::File(resolved(&path)),
-            target => target,
+        let target = match (target, &content) {
+            // One of the logs, in whose folder all are made.
+            (LiveTarget::File(folder), OutputContent::Zeek(..)) => {
+                LiveTarget::File(resolved(&folder.join("conn.log")))
+            }
+            (LiveTarget::File(path), _) => LiveTarget::File(resolved(&path)),
+            (target, _) => target,
         };
         Ok(Self {
             name,
@@ -158,7 +166,7 @@ const DEFAULTS: &[OutputDefault] = &[
     },
     OutputDefault {
         name: "statistics",
-        fits: |args| has_numbers(format(args)),
+        fits: |args| has_numbers(format(args)) && args.zeek_dir.is_none(),
         leave_out: |args| args.statistics = None,
     },
     OutputDefault { name: "rotate-size", fits: is_file, leave_out: |args| args.rotation.rotate_size = None },
@@ -223,7 +231,7 @@ pub(super) fn is_tls(args: &LiveArguments) -> bool {
 }
 
 fn is_file(args: &LiveArguments) -> bool {
-    target(args.run.output.output.as_deref()) != Target::Stdout && !is_socket(args)
+    args.zeek_dir.is_some() || target(args.run.output.output.as_deref()) != Target::Stdout && !is_socket(args)
 }
 
 /// The options of an output.
@@ -237,14 +245,18 @@ pub(super) fn check(args: &LiveArguments, has_view: bool) -> Result<(), Failure>
     let LiveArguments { run, rotation, .. } = args;
     let target = target(run.output.output.as_deref());
     let is_socket = matches!(&target, Target::File(path) if names_socket(path));
-    let is_written = target != Target::Stdout;
+    let has_logs = args.zeek_dir.is_some();
+    let is_written = target != Target::Stdout || has_logs;
     let place = match (has_view, is_written) {
         (true, true) => WhereEvents::ShownAndWritten,
         (true, false) => WhereEvents::Shown,
         (false, _) => WhereEvents::Written,
     };
     check_event_output(run, place)?;
-    refusals::STATISTICS_FORMAT.check(args.statistics.is_some() && !has_numbers(run.output.format))?;
+    let is_zeek = matches!(run.output.format, Format::Zeek | Format::ZeekTsv);
+    refusals::ZEEK_FORMAT.check(has_logs && !is_zeek)?;
+    let has_place = has_numbers(run.output.format) && !has_logs;
+    refusals::STATISTICS_FORMAT.check(args.statistics.is_some() && !has_place)?;
     let has_folders = rotation.has_hour_folders();
     let rotates = rotation.rotate_size.is_some() || rotation.rotate_interval.is_some() || has_folders;
     let is_rotated_file = rotates && is_written && !is_socket;
@@ -256,8 +268,13 @@ pub(super) fn check(args: &LiveArguments, has_view: bool) -> Result<(), Failure>
     refusals::ROTATION_WITHOUT_FILE.check(rotates && !is_rotated_file)
 }
 
+/// Whether an output of a command line cannot change while the program runs.
+pub(super) fn is_fixed(args: &LiveArguments) -> bool {
+    is_table(args) || args.zeek_dir.is_some()
+}
+
 /// Whether an output of a command line is a table.
-pub(super) fn is_table(args: &LiveArguments) -> bool {
+fn is_table(args: &LiveArguments) -> bool {
     args.run.output.format == Format::Parquet
 }
 

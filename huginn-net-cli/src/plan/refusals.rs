@@ -92,7 +92,7 @@ refusals! {
     INTERFACE_TRACKING: "live -i any --interface-tracking"
         => "--interface-tracking is for interfaces that -i names: those that a pattern matches may share a connection";
     STATISTICS_FORMAT: "live -i IFACE --format csv --statistics 60s"
-        => "--statistics is for --format json, eve, zeek, ecs and ocsf: other formats have no place for numbers and counters";
+        => "--statistics is for --format json, eve, zeek, ecs and ocsf: other formats and --zeek-dir have no place for numbers and counters";
     PINNED_WORKERS: "live -i IFACE --pin 0-1 -w 3" => "--pin names {} for {} workers: leave -w out";
     PINNED_QUEUES: "live -i IFACE --pin 0-1 -c 5"
         => "--pin with several workers needs a queue for each: leave -c, --backend libpcap, streams and UDP ports without queues out";

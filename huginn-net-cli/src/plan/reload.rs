@@ -12,7 +12,7 @@ use super::AnalysisPlan;
 use super::analysis::{ReplaceableSettings, follows_handshakes, packet_filter};
 use super::databases::read_databases;
 use super::live::{is_p0f, needed_outputs, prepare};
-use super::live_output::{LiveOutputPlan, Surroundings, is_table, output_values};
+use super::live_output::{LiveOutputPlan, Surroundings, is_fixed, output_values};
 #[cfg(feature = "tls")]
 use super::live_output::{is_tls, tls_files};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
@@ -89,7 +89,7 @@ impl Options {
         let is_of_program =
             |category: &Category| !category.is_of_output || has_extract && category.selects_packets;
         let program = args.values.iter().filter(|(_, option)| is_of_program(option.category));
-        let tables = args.outputs.iter().filter(|output| is_table(output));
+        let tables = args.outputs.iter().filter(|output| is_fixed(output));
         Self {
             program: program.map(|(name, values)| (name.clone(), values.clone())).collect(),
             outputs: args.outputs.iter().map(output_values).collect(),
@@ -234,7 +234,7 @@ impl ReloadPlan {
         prepare(&mut args).map_err(|failure| config::locate(args.place.as_ref(), failure))?;
         self.needs.check(Needs::new(&args))?;
         if self.options.tables != options.tables {
-            let message = "an output of --format parquet can change at a restart only";
+            let message = "an output of --format parquet or of --zeek-dir can change at a restart only";
             return Err(Failure::Usage(message.into()));
         }
         let outputs = (self.options.outputs != options.outputs).then(|| self.outputs(&args)).transpose()?;

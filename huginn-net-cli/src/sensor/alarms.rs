@@ -1,6 +1,6 @@
 //! Counts alerts and reports them on standard error.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::mem;
@@ -44,6 +44,8 @@ struct Seen {
     /// Alerts since the start.
     counts: BTreeMap<(AlertKind, Severity), u64>,
     lines: AlarmLines<AlertId>,
+    /// Alerts that an earlier run reported, and this one did not yet.
+    earlier: HashSet<AlertId>,
 }
 
 impl Alarms {
@@ -81,6 +83,21 @@ impl Alarms {
                 *count = count.saturating_add(1);
             }
         });
+    }
+
+    /// An event about a finding or a tool that an earlier run reported, as an update: the analysis of this run does not know of it.
+    pub(super) fn as_update(&self, event: &Event) -> Option<Event> {
+        let alert = Alert::of(event).filter(|alert| !alert.is_update())?;
+        if !self.with_seen(|seen| !seen.earlier.is_empty() && seen.earlier.remove(&alert.id())) {
+            return None;
+        }
+        let mut event = event.clone();
+        match &mut event.kind {
+            Observation::Finding(finding) => finding.is_update = true,
+            Observation::Tool(found) => found.is_update = true,
+            _ => return None,
+        }
+        Some(event)
     }
 
     /// Reports how many alerts had no line of their own, once a line is due.
@@ -125,6 +142,7 @@ impl Alarms {
                     && lines.len() < MAX_ALARMS
                 {
                     lines.insert(alert, Last { at, severity, repeats: 0 });
+                    seen.earlier.insert(alert);
                 }
             }
         });
@@ -416,13 +434,19 @@ mod tests {
         let saved = serde_json::to_string(&first.saved()).unwrap();
         let second = alarms();
         second.restore(serde_json::from_str(&saved).unwrap());
+        assert!(first.as_update(event).is_none());
+        let update = second.as_update(event).unwrap();
+        assert!(Alert::of(&update).unwrap().is_update() && second.as_update(event).is_none());
+        second.on_event(&update);
+        assert_eq!((lines(&first), lines(&second)), (0, 0), "{saved}");
         second.on_event(event);
-        assert_eq!((lines(&first), lines(&second)), (0, 1), "{saved}");
+        assert_eq!(lines(&second), 1);
 
         let mut old: Vec<SavedAlarm> = serde_json::from_str(&saved).unwrap();
         old.iter_mut().for_each(|line| line.at -= 3600);
         let third = alarms();
         third.restore(old);
+        assert!(third.as_update(event).is_none());
         third.on_event(event);
         assert_eq!(lines(&third), 0);
     }

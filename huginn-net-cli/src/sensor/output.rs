@@ -86,6 +86,8 @@ impl LiveEvents<'_> {
         };
         if !outputs.has_tables() {
             let render = |event: &Event, text: &mut Vec<u8>| {
+                let update = alarms.as_update(event);
+                let event = update.as_ref().unwrap_or(event);
                 on_event(event);
                 reader.render(event, text);
             };
@@ -94,6 +96,7 @@ impl LiveEvents<'_> {
         // Tables take events, not their text.
         let mut text = Vec::new();
         let outcome = analyzer.analyze_queues(sources, &mut |event: Event| {
+            let event = alarms.as_update(&event).unwrap_or(event);
             on_event(&event);
             text.clear();
             reader.render(&event, &mut text);

@@ -10,8 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use huginn_net::core::{Amount, Replaceable};
+<<<<<<< HEAD
 use huginn_net::{Event, Timestamp};
 use huginn_net_live::{InterfaceNames, Stopper};
+=======
+use huginn_net::{Event, Observation, Timestamp};
+use huginn_net_live::Stopper;
+>>>>>>> 149da3e4 (Write and rotate Zeek's logs live; update findings of an earlier run)
 
 use super::latency::is_late;
 use super::once::Once;
@@ -22,12 +27,11 @@ use crate::control::counters::{LiveCounters, NamedOutputCounters, RepeatCounters
 use crate::failure::Failure;
 use crate::limits::EVENTS_FLUSH_TIMEOUT;
 use crate::output::{
-    DayHeadings, LiveTarget, Messages, OutputCounters, OutputError, OutputHandle, OutputQueue, Renderer,
-    Rotation, TextFormat, TextOptions, with_number,
+    DayHeadings, EventSender, LiveTarget, LiveZeekLogs, Messages, OutputCounters, OutputError, OutputHandle,
+    OutputQueue, Renderer, Rotation, Selected, TextFormat, TextOptions, with_number,
 };
 #[cfg(feature = "parquet")]
-use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
-#[cfg(feature = "parquet")]
+use crate::output::{StampedFiles, TableFiles};
 use crate::paths::{PathName, check_directory_writable};
 use crate::plan::{LiveOutputPlan, OutputContent};
 
@@ -35,8 +39,7 @@ use crate::plan::{LiveOutputPlan, OutputContent};
 /// stalled reader.
 const OUTPUT_QUEUE_BYTES: usize = 16 << 20;
 
-/// Events that wait for the thread that writes Parquet files: a few seconds of a busy network.
-#[cfg(all(unix, feature = "parquet"))]
+/// Events that wait for the thread that writes Parquet files or Zeek's logs: a few seconds of a busy network.
 const QUEUED_EVENTS: usize = 1 << 16;
 
 /// All outputs.
@@ -112,10 +115,12 @@ enum Form {
         /// Whether a terminal shows the text.
         on_terminal: bool,
     },
-    #[cfg(feature = "parquet")]
+    /// Parquet files, or Zeek's logs.
     Table {
         sender: EventSender,
         selected: Box<Selected>,
+        /// Whether the ends of connections come even if they are not selected: they complete rows.
+        has_ends: bool,
         /// Names of the interfaces, by their index; empty unless events name theirs.
         interfaces: InterfaceNames,
     },
@@ -361,8 +366,22 @@ impl Queues {
                 let form = Form::text(options, interfaces, is_hidden, on_terminal);
                 Ok(Output { state, form })
             }
-            OutputContent::Zeek(..) => {
-                Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
+            OutputContent::Zeek(ref folder, form, ref own_fields, ref selected) => {
+                let interfaces = several(&setting.interfaces);
+                check_directory_writable(&folder.join("conn.log"))
+                    .map_err(|source| OutputError::Open { path: PathName(folder.clone()), source })?;
+                let logs = LiveZeekLogs {
+                    folder: folder.clone(),
+                    form,
+                    rotation: plan.rotation,
+                    own_fields: own_fields.clone(),
+                    selected: selected.clone(),
+                    interfaces: interfaces.clone(),
+                };
+                let selected = Box::new(selected.clone());
+                let (queue, sender) = logs.write(QUEUED_EVENTS, setting.messages.clone())?;
+                let state = self.add(plan, queue);
+                Ok(Output { state, form: Form::Table { sender, selected, has_ends: true, interfaces } })
             }
             #[cfg(feature = "parquet")]
             OutputContent::Table { connection_ids, ref own_fields, ref selected, .. } => {
@@ -383,7 +402,7 @@ impl Queues {
                 };
                 let (queue, sender) = files.write(QUEUED_EVENTS, setting.messages.clone())?;
                 let state = self.add(plan, queue);
-                Ok(Output { state, form: Form::Table { sender, selected, interfaces } })
+                Ok(Output { state, form: Form::Table { sender, selected, has_ends: false, interfaces } })
             }
         }
     }
@@ -458,7 +477,6 @@ impl Form {
                 Some(syslog) => syslog.framed(text),
                 None => Cow::Borrowed(text),
             },
-            #[cfg(feature = "parquet")]
             Self::Table { .. } => Cow::Borrowed(text),
         }
     }
@@ -475,7 +493,6 @@ impl Output {
             (Form::Text { options, .. }, Form::Text { options: of_other, .. }) => {
                 options.has_text_of(of_other)
             }
-            #[cfg(feature = "parquet")]
             _ => false,
         }
     }
@@ -484,7 +501,6 @@ impl Output {
     fn render(&self, event: &Event, is_rendered: &mut bool, text: &mut Vec<u8>) {
         let (renderer, is_hidden) = match &self.form {
             Form::Text { renderer, is_hidden, .. } => (renderer, *is_hidden),
-            #[cfg(feature = "parquet")]
             Form::Table { .. } => return,
         };
         let mut key = 0;
@@ -669,8 +685,7 @@ impl OutputReader {
 
     /// Queues an event for the tables that have it. Returns whether one has it.
     pub(super) fn push_to_tables(&self, event: Event) -> bool {
-        #[cfg(feature = "parquet")]
-        return self.with(|members| {
+        self.with(|members| {
             let wanting: Vec<(&Output, u64, &EventSender)> =
                 members.iter().filter_map(|member| member.output.wants(&event)).collect();
             let Some(((last, key, sender), others)) = wanting.split_last() else { return false };
@@ -679,27 +694,28 @@ impl OutputReader {
             }
             last.note(sender.push(event), *key);
             true
-        });
-        #[cfg(not(feature = "parquet"))]
-        {
-            drop(event);
-            false
-        }
+        })
     }
 }
 
-#[cfg(feature = "parquet")]
 impl Output {
     /// The table that has an event, and what `--once` remembers of the event.
     fn wants(&self, event: &Event) -> Option<(&Self, u64, &EventSender)> {
+<<<<<<< HEAD
         let Form::Table { sender, selected, interfaces } = &self.form else { return None };
         let interface = interfaces.get(event.ts.interface());
         let is_selected = selected.contains(event, None, interface.as_deref());
+=======
+        let Form::Table { sender, selected, has_ends, interfaces } = &self.form else { return None };
+        let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
+        let is_selected = selected.contains(event, None, interface);
+>>>>>>> 149da3e4 (Write and rotate Zeek's logs live; update findings of an earlier run)
         let key = match &self.state.once {
             Some(once) if is_selected => once.admit(event)?,
             _ => 0,
         };
-        is_selected.then_some((self, key, sender))
+        let is_end = *has_ends && matches!(event.kind, Observation::Connection(_));
+        (is_selected || is_end).then_some((self, key, sender))
     }
 
     /// Forgets an event that the queue lost.

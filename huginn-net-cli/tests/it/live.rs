@@ -1430,6 +1430,136 @@ fn outputs_do_not_wait_for_a_dead_one() {
     assert_eq!(received.join().unwrap(), fields);
 }
 
+/// A finding that goes on is known by its alert: the analysis itself begins anew.
+#[test]
+fn finding_of_an_earlier_run_is_an_update_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let capture = captures::path("http-imitation.pcap");
+    let spool = folder.path().join("spool");
+    fs::create_dir(&spool).unwrap();
+    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let (spool, count) = (format!("file:{}", spool.display()), frames(&capture).len().to_string());
+    let run = |name: &str| {
+        let (events, state) = (path(name), path("state"));
+        let output = ["--format", "json", "-o", &events, "--events", "finding", "--fields", "id,update"];
+        let source = ["-i", &spool, "-c", &count, "--findings", "--state", &state];
+        let (status, stderr) = live(&[&source[..], &output].concat());
+        assert_eq!(status, 0, "{stderr}");
+        (fs::read_to_string(events).unwrap(), stderr)
+    };
+    let (first, stderr) = run("first");
+    assert!(first.contains(r#","update":false}"#) && stderr.contains(" imitation: "), "{first}: {stderr}");
+    let (second, stderr) = run("second");
+    assert_eq!(second, first.replace("false", "true"));
+    assert!(!stderr.contains("imitation") && !stderr.contains("without a line"), "{stderr}");
+}
+
+/// A host says of the last datagram that nothing listens once it has arrived.
+#[test]
+fn refused_datagrams_are_lost_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = captures::path("tls-curl.pcap");
+    fs::copy(&capture, folder.path().join("1.pcap")).unwrap();
+    // A port that was free a moment ago.
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let spool = format!("file:{}", folder.path().display());
+    let (output, count) = (format!("syslog:udp:127.0.0.1:{port}"), frames(&capture).len().to_string());
+    let (status, stderr) = live(&["-i", &spool, "-c", &count, "--format", "json", "-o", &output]);
+    assert!(status == 1 && !stderr.contains("nothing was lost"), "{status}: {stderr}");
+    assert!(stderr.contains(" could not be written") && stderr.contains("huginn-net: lost "), "{stderr}");
+}
+
+/// Rows of Zeek's logs without their comments.
+fn zeek_rows(log: &Path) -> Vec<String> {
+    let text = fs::read_to_string(log).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn zeek_logs_of_live_traffic_are_those_of_captures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let capture = captures::path("tls-curl.pcap");
+    for name in ["spool", "zeek", "of-file"] {
+        fs::create_dir(path(name)).unwrap();
+    }
+    fs::copy(&capture, path("spool").join("1.pcap")).unwrap();
+    let form = ["--format", "zeek-tsv", "--zeek-dir"];
+    of_file(&capture, &[&form[..], &[path("of-file").to_str().unwrap()]].concat());
+    let (spool, count) = (format!("file:{}", path("spool").display()), frames(&capture).len().to_string());
+    let zeek = path("zeek");
+    for _ in 0..2 {
+        let source = ["-i", &spool, "-c", &count, "--stats"];
+        let (status, stderr) = live(&[&source[..], &form, &[zeek.to_str().unwrap()]].concat());
+        assert_eq!(status, 0, "{stderr}");
+        let counters = stderr.lines().find(|line| line.starts_with("{\"ts\"")).unwrap();
+        let counters: serde_json::Value = serde_json::from_str(counters).unwrap();
+        let of_output = &counters["outputs"][zeek.to_str().unwrap()];
+        assert!(of_output["written_lines"].as_u64().unwrap() > 20, "{counters}");
+        assert_eq!(of_output["dropped_lines"], 0);
+    }
+    for log in ["conn.log", "ssl.log", "huginn.log"] {
+        let text = fs::read_to_string(zeek.join(log)).unwrap();
+        assert!(
+            text.starts_with("#separator") && text.lines().last().unwrap().starts_with("#close\t"),
+            "{text}"
+        );
+        assert_eq!(zeek_rows(&zeek.join(log)), zeek_rows(&path("of-file").join(log)), "{log}");
+    }
+    // The second run kept the logs of the first one.
+    let names = fs::read_dir(&zeek).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let earlier: Vec<String> = names.filter(|name| name.starts_with("conn.20")).collect();
+    let [earlier] = &earlier[..] else { panic!("{earlier:?}") };
+    assert_eq!(zeek_rows(&zeek.join(earlier)), zeek_rows(&zeek.join("conn.log")));
+
+    for (args, reason) in [
+        (&["--format", "json", "--zeek-dir", "x"][..], "--zeek-dir is for logs of Zeek"),
+        (&["--format", "zeek-tsv"], "--zeek-dir"),
+        (&["--format", "zeek", "--zeek-dir", "x", "-o", "y"], "--zeek-dir"),
+        (&["--format", "zeek", "--zeek-dir", "x", "--statistics", "60s"], "--statistics is for"),
+    ] {
+        let (status, stderr) = live(&[&["-i", "lo"], args].concat());
+        assert!(status == 2 && stderr.contains(reason), "{args:?}: {stderr}");
+    }
+    let absent = path("absent");
+    let (status, stderr) = live(&["-i", &spool, "--format", "zeek", "--zeek-dir", absent.to_str().unwrap()]);
+    assert!(status == 1 && stderr.contains("absent"), "{status}: {stderr}");
+}
+
+#[test]
+fn sighup_rotates_zeek_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["spool", "zeek"] {
+        fs::create_dir(path(name)).unwrap();
+    }
+    fs::copy(captures::path("tls-curl.pcap"), path("spool").join("1.pcap")).unwrap();
+    let (spool, zeek) = (format!("file:{}", path("spool").display()), path("zeek"));
+    let args = ["-i", &spool, "--format", "zeek", "--zeek-dir", zeek.to_str().unwrap()];
+    let mut watched = Watched::start(folder.path(), &args);
+    let rotated = || {
+        let names =
+            fs::read_dir(&zeek).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("huginn.20")).count()
+    };
+    for number in [1, 2] {
+        if number == 2 {
+            fs::copy(captures::path("curl-nginx.pcap"), path("spool").join("2.pcap")).unwrap();
+        }
+        watched.wait_until("rows", || zeek.join("huginn.log").exists());
+        assert!(
+            Command::new("kill").args(["-HUP", &watched.child.id().to_string()]).status().unwrap().success()
+        );
+        watched.wait_until("rotated logs", || rotated() == number);
+    }
+    assert!(terminate(&mut watched.child).0.success());
+    for entry in fs::read_dir(&zeek).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(text.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{text}");
+    }
+}
+
 /// Each output counts its records from 1, those of the sensor among them. Selections do not concern these.
 #[test]
 fn records_of_the_sensor_are_numbered_among_events() {

@@ -1,6 +1,7 @@
 //! Bounded output queue with a writer thread. Producers never block on the reader.
 
 mod counters;
+mod events;
 pub(super) mod messages;
 mod socket;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use self::counters::{MessageCounters, OutputCounters};
+pub(crate) use self::events::EventSender;
 use self::messages::Messages;
 use self::socket::Socket;
 #[cfg(target_os = "linux")]
@@ -76,8 +78,7 @@ impl OutputQueue {
     }
 
     /// Starts a thread that writes what this handle counts. The queue holds at most `capacity` items.
-    #[cfg(feature = "parquet")]
-    pub(super) fn with_writer(
+    fn with_writer(
         capacity: usize,
         run: impl FnOnce(Arc<Shared>) + Send + 'static,
     ) -> io::Result<(Self, Arc<Shared>)> {
@@ -386,7 +387,6 @@ impl Shared {
     }
 
     /// Returns whether the file is to be opened again, once for each request.
-    #[cfg(feature = "parquet")]
     pub(super) fn take_reopen(&self) -> bool {
         std::mem::take(&mut self.lock().reopen)
     }

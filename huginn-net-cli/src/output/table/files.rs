@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use std::time::SystemTime;
 
@@ -17,7 +17,7 @@ use super::batches::{BatchWriter, event_batches};
 use crate::limits::WRITE_RETRY_DELAY;
 use crate::output::files::{Rotation, StampedFiles};
 use crate::output::queue::messages::Messages;
-use crate::output::queue::{OutputQueue, Pause, Shared};
+use crate::output::queue::{EventSender, OutputQueue, Pause, Shared};
 use crate::output::{OutputError, OwnFields};
 use crate::paths::PathName;
 use crate::paths::parent_directory;
@@ -56,28 +56,6 @@ pub(super) struct TableWriter {
     current: Option<OpenFile>,
 }
 
-/// Passes events to the thread that writes Parquet files.
-#[derive(Debug)]
-pub(crate) struct EventSender {
-    events: SyncSender<Event>,
-    shared: Arc<Shared>,
-}
-
-impl EventSender {
-    /// Queues an event. Never blocks: a full queue drops and counts it. Returns whether there was room.
-    pub(crate) fn push(&self, event: Event) -> bool {
-        self.shared.count(|counters| counters.queued_lines = counters.queued_lines.saturating_add(1));
-        let sent = self.events.try_send(event);
-        if matches!(sent, Err(TrySendError::Full(_))) {
-            self.shared.count(|counters| counters.refused_lines = counters.refused_lines.saturating_add(1));
-        }
-        if sent.is_err() {
-            self.shared.lost(1, 0);
-        }
-        sent.is_ok()
-    }
-}
-
 impl TableFiles {
     /// Starts the thread that writes the files. The queue holds at most `capacity` events.
     pub(crate) fn write(
@@ -85,10 +63,9 @@ impl TableFiles {
         capacity: usize,
         messages: Messages,
     ) -> Result<(OutputQueue, EventSender), OutputError> {
-        let (events, receiver) = sync_channel(capacity);
-        let run = move |shared| TableWriter::new(self, receiver, shared, messages).run();
-        let (queue, shared) = OutputQueue::with_writer(capacity, run).map_err(OutputError::Thread)?;
-        Ok((queue, EventSender { events, shared }))
+        EventSender::start(capacity, move |events, shared| {
+            TableWriter::new(self, events, shared, messages).run()
+        })
     }
 
     /// Creates the next file.

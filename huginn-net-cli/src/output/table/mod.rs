@@ -6,4 +6,4 @@ mod files;
 
 pub(crate) use self::batches::{BatchWriter, event_batches, is_column};
 #[cfg(unix)]
-pub(crate) use self::files::{EventSender, TableFiles};
+pub(crate) use self::files::TableFiles;

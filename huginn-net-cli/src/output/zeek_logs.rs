@@ -1,0 +1,395 @@
+//! Zeek's logs of live traffic: a file for each log in a folder, rotated as Zeek does.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
+use huginn_net::{Event, Timestamp};
+
+use super::files::Rotation;
+use super::own_fields::{OwnFields, ZeekFields};
+use super::queue::messages::Messages;
+use super::queue::{EventSender, OutputQueue, Shared};
+use super::zeek_folder::file_name;
+use super::{OutputError, Selected};
+use crate::limits::{WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
+use crate::paths::{PathName, open_output, unused_path};
+
+/// Time that rows wait in memory at most, and the interval at which the thread looks whether a file is due.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Length of the time in the name of a rotated file: `2026-11-30-07-00-00`.
+const STAMP_BYTES: usize = 19;
+
+/// Where logs go, and what they have.
+pub(crate) struct LiveZeekLogs {
+    pub(crate) folder: PathBuf,
+    pub(crate) form: ZeekForm,
+    pub(crate) rotation: Rotation,
+    pub(crate) own_fields: OwnFields,
+    /// The events that have rows. The ends of all connections come, too: they complete rows.
+    pub(crate) selected: Selected,
+    /// Names of the interfaces, by their index, as conditions know them.
+    pub(crate) interfaces: Vec<String>,
+}
+
+/// State of the thread that writes the logs.
+struct Writer {
+    plan: LiveZeekLogs,
+    own: ZeekFields,
+    open: BTreeMap<&'static str, OpenLog>,
+    shared: Arc<Shared>,
+    messages: Messages,
+    warned: Option<Instant>,
+    /// Events whose rows wait in memory, and the bytes of these rows.
+    waiting: (u64, u64),
+    flushed: Instant,
+}
+
+/// The file of a log.
+struct OpenLog {
+    file: BufWriter<File>,
+    bytes: u64,
+    opened: SystemTime,
+    period: u128,
+}
+
+impl LiveZeekLogs {
+    /// Starts the thread that writes the logs. The queue holds at most `capacity` events.
+    pub(crate) fn write(
+        self,
+        capacity: usize,
+        messages: Messages,
+    ) -> Result<(OutputQueue, EventSender), OutputError> {
+        EventSender::start(capacity, move |events, shared| Writer::new(self, shared, messages).run(&events))
+    }
+}
+
+impl Writer {
+    fn new(plan: LiveZeekLogs, shared: Arc<Shared>, messages: Messages) -> Self {
+        let own = ZeekFields::new(&plan.own_fields, plan.form);
+        let (open, flushed) = (BTreeMap::new(), Instant::now());
+        Self { plan, own, open, shared, messages, warned: None, waiting: (0, 0), flushed }
+    }
+
+    /// Writes events until their sender is gone.
+    fn run(mut self, events: &Receiver<Event>) {
+        let mut logs = ZeekLogs::new(self.plan.form);
+        loop {
+            match events.recv_timeout(FLUSH_INTERVAL) {
+                Ok(event) => self.append(&mut logs, &event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.flushed.elapsed() >= FLUSH_INTERVAL {
+                self.flush();
+                let now = SystemTime::now();
+                self.rotate(|plan, log| plan.rotation.period(now) != log.period);
+            }
+            if self.shared.take_reopen() {
+                self.flush();
+                self.rotate(|_, _| true);
+            }
+        }
+        logs.finish(&mut |log, row| self.write(log, row));
+        self.flush();
+        self.end_all();
+        self.shared.end();
+    }
+
+    fn append(&mut self, logs: &mut ZeekLogs, event: &Event) {
+        let interface = self.plan.interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
+        let is_selected = self.plan.selected.contains(event, None, interface);
+        self.waiting.0 = self.waiting.0.saturating_add(1);
+        let mut write = |log, row: &[u8]| self.write(log, row);
+        if is_selected {
+            logs.add(event, None, &mut write);
+        } else {
+            logs.end_connection(event, &mut write);
+        }
+    }
+
+    /// Adds a row to its file, which the first one creates.
+    fn write(&mut self, log: ZeekLog, row: &[u8]) {
+        let with_own = self.own.add_to_row(row);
+        let row = with_own.as_deref().unwrap_or(row);
+        let len = u64::try_from(row.len()).unwrap_or(u64::MAX);
+        let is_full = |open: &OpenLog| {
+            self.plan.rotation.max_bytes.is_some_and(|most| open.bytes.saturating_add(len) > most)
+        };
+        if self.open.get(log.name()).is_some_and(is_full) {
+            self.rotate_log(log.name());
+        }
+        let written = self.open(log).and_then(|open| {
+            open.bytes = open.bytes.saturating_add(len);
+            open.file.write_all(row)
+        });
+        match written {
+            Ok(()) => self.waiting.1 = self.waiting.1.saturating_add(len),
+            Err(error) => self.fail(log.name(), &error),
+        }
+    }
+
+    /// The file of a log.
+    fn open(&mut self, log: ZeekLog) -> io::Result<&mut OpenLog> {
+        let name = log.name();
+        if !self.open.contains_key(name) {
+            let (path, now) = (self.plan.folder.join(file_name(log)), SystemTime::now());
+            // What an earlier run wrote stays.
+            if let Ok(found) = fs::metadata(&path).and_then(|found| found.modified()) {
+                self.archive(name, found)?;
+            }
+            let file = open_output(&path, OpenOptions::new().create_new(true).write(true), 0)?;
+            let mut file = BufWriter::new(file);
+            if self.plan.form == ZeekForm::Tsv {
+                file.write_all(self.own.add_to_header(&header(log, now.into())).as_bytes())?;
+            }
+            let period = self.plan.rotation.period(now);
+            self.open.insert(name, OpenLog { file, bytes: 0, opened: now, period });
+        }
+        self.open.get_mut(name).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Writes what waits, and counts its events.
+    fn flush(&mut self) {
+        self.flushed = Instant::now();
+        let failed: Vec<(&str, io::Error)> =
+            self.open.iter_mut().filter_map(|(name, open)| Some((*name, open.file.flush().err()?))).collect();
+        if failed.is_empty() {
+            let (events, bytes) = std::mem::take(&mut self.waiting);
+            self.shared.written(events, bytes);
+        }
+        for (name, error) in failed {
+            self.fail(name, &error);
+        }
+    }
+
+    /// Leaves a file after a failed write, and waits before the next attempt. Meanwhile the queue fills.
+    fn fail(&mut self, name: &str, error: &io::Error) {
+        if let Some(open) = self.open.remove(name) {
+            drop(open.file.into_parts());
+        }
+        // At most: some of their rows may be there.
+        let (events, _) = std::mem::take(&mut self.waiting);
+        self.shared.lost(events, 0);
+        self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
+        self.warn(&format_args!("{name}.log: {error}"));
+        let _ = self.shared.pause(WRITE_RETRY_DELAY);
+    }
+
+    /// Ends the files that are due, and gives them names with their time.
+    fn rotate(&mut self, is_due: impl Fn(&LiveZeekLogs, &OpenLog) -> bool) {
+        let due: Vec<&str> =
+            self.open.iter().filter(|(_, open)| is_due(&self.plan, open)).map(|(name, _)| *name).collect();
+        due.into_iter().for_each(|name| self.rotate_log(name));
+    }
+
+    fn rotate_log(&mut self, name: &'static str) {
+        let Some(opened) = self.end(name) else { return };
+        match self.archive(name, opened) {
+            Ok(()) => self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1)),
+            // Another program moved it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                self.shared
+                    .count(|counters| counters.rotation_errors = counters.rotation_errors.saturating_add(1));
+                self.warn(&format_args!("{name}.log cannot be rotated: {error}"));
+            }
+        }
+    }
+
+    fn end_all(&mut self) {
+        let names: Vec<&str> = self.open.keys().copied().collect();
+        names.into_iter().for_each(|name| _ = self.end(name));
+    }
+
+    /// Writes the end of a file and closes it. Returns when it was opened.
+    fn end(&mut self, name: &'static str) -> Option<SystemTime> {
+        let mut open = self.open.remove(name)?;
+        let ended = match self.plan.form {
+            ZeekForm::Tsv => open.file.write_all(footer(SystemTime::now().into()).as_bytes()),
+            ZeekForm::Json => Ok(()),
+        };
+        if let Err(error) = ended.and_then(|()| open.file.flush()) {
+            self.warn(&format_args!("{name}.log: {error}"));
+            drop(open.file.into_parts());
+        }
+        Some(open.opened)
+    }
+
+    /// Gives the file of a log the name of a rotated one, `conn.2026-11-30-07-00-00.log`, and removes the oldest beyond the number to keep.
+    fn archive(&self, name: &str, opened: SystemTime) -> io::Result<()> {
+        let stamp = stamp(opened);
+        let path = |number: &str| self.plan.folder.join(format!("{name}.{stamp}{number}.log"));
+        let rotated = unused_path(u32::MAX, path).ok_or(io::ErrorKind::AlreadyExists)?;
+        fs::rename(self.plan.folder.join(format!("{name}.log")), &rotated)?;
+        self.plan.rotation.keep.map_or(Ok(()), |keep| remove_oldest(&self.plan.folder, name, keep, &rotated))
+    }
+
+    fn warn(&mut self, message: &dyn std::fmt::Display) {
+        if self.warned.is_none_or(|warned| warned.elapsed() >= WRITE_WARNING_INTERVAL) {
+            self.warned = Some(Instant::now());
+            let folder = PathName(self.plan.folder.clone());
+            self.messages.warn(&format_args!("cannot write output: {folder}/{message}"));
+        }
+    }
+}
+
+/// Removes the oldest rotated files of a log beyond the number to keep, but never `last`.
+fn remove_oldest(folder: &Path, name: &str, keep: usize, last: &Path) -> io::Result<()> {
+    let mut rotated = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let file = entry?.file_name();
+        let time =
+            file.to_str().and_then(|file| file.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".log"));
+        let is_digit = |character: char| character.is_ascii_digit() || character == '-';
+        if let Some((stamp, number)) = time.and_then(|time| time.split_at_checked(STAMP_BYTES))
+            && stamp.chars().all(is_digit)
+            && Some(file.as_os_str()) != last.file_name()
+        {
+            let number: u32 = number.strip_prefix('.').and_then(|digits| digits.parse().ok()).unwrap_or(0);
+            rotated.push((stamp.to_owned(), number, file));
+        }
+    }
+    rotated.sort_unstable_by(|a, b| b.cmp(a));
+    for (.., file) in rotated.into_iter().skip(keep.saturating_sub(1)) {
+        match fs::remove_file(folder.join(file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A time in the names of Zeek's rotated logs, in UTC.
+fn stamp(at: SystemTime) -> String {
+    let (year, month, day, hour, minute, second) = Timestamp::from(at).civil();
+    format!("{year:04}-{month:02}-{day:02}-{hour:02}-{minute:02}-{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::{CaptureReader, Configure, HuginnNet};
+
+    use super::*;
+
+    fn logs(folder: &Path, form: ZeekForm, rotation: Rotation) -> LiveZeekLogs {
+        LiveZeekLogs {
+            folder: folder.to_owned(),
+            form,
+            rotation,
+            own_fields: OwnFields::default(),
+            selected: Selected::default(),
+            interfaces: Vec::new(),
+        }
+    }
+
+    fn events() -> Vec<Event> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+        let mut events = Vec::new();
+        let mut analyzer = HuginnNet::builder().connections(true).build();
+        analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |event: Event| events.push(event)).unwrap();
+        events
+    }
+
+    /// Names of the files of a log, and their lines.
+    fn files(folder: &Path, log: &str) -> Vec<(String, Vec<String>)> {
+        let names =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(&format!("{log}."))).collect();
+        names.sort();
+        let lines = |name: &String| {
+            fs::read_to_string(folder.join(name)).unwrap().lines().map(str::to_owned).collect()
+        };
+        names.iter().map(|name| (name.clone(), lines(name))).collect()
+    }
+
+    /// Writes events with a request to open files again between them.
+    fn write(logs: LiveZeekLogs, parts: &[&[Event]]) {
+        let (messages, _queue) = Messages::start().unwrap();
+        let (queue, sender) = logs.write(1 << 16, messages).unwrap();
+        for part in parts {
+            assert!(part.iter().all(|event| sender.push(event.clone())));
+            let start = Instant::now();
+            while queue.handle().counters().queued_lines > 0 {
+                assert!(start.elapsed() < Duration::from_secs(60));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let rotations = queue.handle().counters().rotations;
+            queue.handle().reopen();
+            while queue.handle().counters().rotations == rotations {
+                assert!(start.elapsed() < Duration::from_secs(60));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        drop(sender);
+        let counters = queue.finish();
+        assert_eq!(counters.written_lines, parts.iter().map(|part| part.len() as u64).sum::<u64>());
+        assert_eq!((counters.dropped_lines, counters.rotation_errors), (0, 0));
+    }
+
+    #[test]
+    fn rotated_logs_have_headers_and_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = events();
+        fs::write(folder.path().join("conn.log"), "earlier\n").unwrap();
+        write(logs(folder.path(), ZeekForm::Tsv, Rotation::default()), &[&events, &events]);
+        let conn = files(folder.path(), "conn");
+        assert_eq!(conn.len(), 3, "{conn:?}");
+        let (earlier, written): (Vec<_>, Vec<_>) = conn.iter().partition(|(_, lines)| lines[0] == "earlier");
+        assert_eq!(earlier.len(), 1);
+        let wanted = events
+            .iter()
+            .filter(|event| matches!(event.kind, huginn_net::Observation::Connection(_)))
+            .count();
+        for (name, lines) in written {
+            assert!(name.len() >= "conn.2026-11-30-07-00-00.log".len(), "{name}");
+            assert!(
+                lines[0].starts_with("#separator") && lines[lines.len() - 1].starts_with("#close\t"),
+                "{lines:?}"
+            );
+            assert_eq!(lines.iter().filter(|line| !line.starts_with('#')).count(), wanted);
+        }
+    }
+
+    #[test]
+    fn files_are_rotated_by_size_and_the_oldest_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = events();
+        let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
+        write(logs(folder.path(), ZeekForm::Json, rotation), &[&events]);
+        let conn = files(folder.path(), "conn");
+        assert_eq!(conn.len(), 2, "{conn:?}");
+        assert!(conn.iter().all(|(_, lines)| lines.len() == 1 && lines[0].starts_with('{')), "{conn:?}");
+    }
+
+    #[test]
+    fn files_are_rotated_by_time_without_events() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = events();
+        let rotation = Rotation { every: Some(Duration::from_secs(1)), ..Rotation::default() };
+        let (messages, _queue) = Messages::start().unwrap();
+        let (queue, sender) = logs(folder.path(), ZeekForm::Tsv, rotation).write(1 << 16, messages).unwrap();
+        assert!(events.iter().all(|event| sender.push(event.clone())));
+        let start = Instant::now();
+        while folder.path().join("conn.log").exists() || files(folder.path(), "conn").is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(sender);
+        assert!(queue.finish().rotations > 0);
+        let conn = files(folder.path(), "conn");
+        assert!(conn.iter().all(|(_, lines)| lines[lines.len() - 1].starts_with("#close\t")), "{conn:?}");
+    }
+
+    #[test]
+    fn times_in_names_are_utc() {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_022_000);
+        assert_eq!(stamp(at), "2026-11-30-07-00-00");
+    }
+}
