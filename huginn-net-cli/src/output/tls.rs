@@ -98,8 +98,12 @@ impl TlsClient {
         }
     }
 
-    pub(super) fn config(&self) -> Option<Arc<ClientConfig>> {
-        self.config.clone()
+    /// What the files had; reads them if that was not done yet.
+    pub(super) fn config(&mut self) -> Result<Arc<ClientConfig>, String> {
+        match &self.config {
+            Some(config) => Ok(Arc::clone(config)),
+            None => Ok(Arc::clone(self.config.insert(self.files.read()?))),
+        }
     }
 
     /// The name that the certificate of the server must have.

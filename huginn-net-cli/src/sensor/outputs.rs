@@ -10,13 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use huginn_net::core::{Amount, Replaceable};
-<<<<<<< HEAD
-use huginn_net::{Event, Timestamp};
-use huginn_net_live::{InterfaceNames, Stopper};
-=======
 use huginn_net::{Event, Observation, Timestamp};
-use huginn_net_live::Stopper;
->>>>>>> 149da3e4 (Write and rotate Zeek's logs live; update findings of an earlier run)
+use huginn_net_live::{InterfaceNames, Stopper};
 
 use super::latency::is_late;
 use super::once::Once;
@@ -701,15 +696,9 @@ impl OutputReader {
 impl Output {
     /// The table that has an event, and what `--once` remembers of the event.
     fn wants(&self, event: &Event) -> Option<(&Self, u64, &EventSender)> {
-<<<<<<< HEAD
-        let Form::Table { sender, selected, interfaces } = &self.form else { return None };
+        let Form::Table { sender, selected, has_ends, interfaces } = &self.form else { return None };
         let interface = interfaces.get(event.ts.interface());
         let is_selected = selected.contains(event, None, interface.as_deref());
-=======
-        let Form::Table { sender, selected, has_ends, interfaces } = &self.form else { return None };
-        let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
-        let is_selected = selected.contains(event, None, interface);
->>>>>>> 149da3e4 (Write and rotate Zeek's logs live; update findings of an earlier run)
         let key = match &self.state.once {
             Some(once) if is_selected => once.admit(event)?,
             _ => 0,

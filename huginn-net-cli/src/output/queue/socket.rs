@@ -131,7 +131,7 @@ impl Socket {
 }
 
 impl Connection {
-    fn open(socket: &CollectorSocket) -> io::Result<Self> {
+    fn open(socket: &mut CollectorSocket) -> io::Result<Self> {
         match socket {
             CollectorSocket::Tcp(Server { addresses, .. }) => {
                 let stream =
@@ -141,7 +141,7 @@ impl Connection {
             }
             #[cfg(feature = "tls")]
             CollectorSocket::Tls(Server { addresses, .. }, client) => {
-                let config = client.config().ok_or(io::ErrorKind::NotConnected)?;
+                let config = client.config().map_err(io::Error::other)?;
                 let name = client.server_name().map_err(io::Error::other)?;
                 first(addresses, |address| {
                     let end = Instant::now().checked_add(CONNECT_TIMEOUT).ok_or(io::ErrorKind::TimedOut)?;
