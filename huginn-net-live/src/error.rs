@@ -24,7 +24,9 @@ pub enum LiveError {
         name: String,
     },
     /// libpcap captures from interfaces that are named, or from `any`.
-    #[error("{name}: patterns of interfaces need the backend packet: leave --backend libpcap out, or name the interfaces")]
+    #[error(
+        "{name}: patterns of interfaces need the backend packet: leave --backend libpcap out, or name the interfaces"
+    )]
     PatternNeedsPacket {
         /// The pattern.
         name: String,

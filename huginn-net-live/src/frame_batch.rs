@@ -76,7 +76,14 @@ impl FrameBatch {
     /// Adds a frame in the backend's memory.
     #[inline]
     pub(crate) fn push_in_place(&mut self, ts: Timestamp, start: usize, len: usize, wire_len: u32) {
-        self.entries.push(FrameEntry { ts, storage: Storage::Backend, link: self.link, start, len, wire_len });
+        self.entries.push(FrameEntry {
+            ts,
+            storage: Storage::Backend,
+            link: self.link,
+            start,
+            len,
+            wire_len,
+        });
     }
 
     /// Returns the number of frames not yet lent.

@@ -103,11 +103,11 @@ pub use interface::{Interface, interfaces};
 pub use names::InterfaceNames;
 pub use notice::{Notice, NoticeKind};
 pub use options::{Backend, LiveOptions};
-pub use pattern::{is_pattern, matching};
 /// Public for the fuzz target `ring_block` only.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub use packet::{BlockFrame, BlockFrames};
+pub use pattern::{is_pattern, matching};
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub use settings::{InterfaceSettings, clock_error};

@@ -99,7 +99,10 @@ impl fmt::Display for Notice {
             NoticeKind::Joined => f.write_str("is captured from now on"),
             NoticeKind::Left => f.write_str("is gone, and captured no longer"),
             NoticeKind::MoreChanges { joined, left } => {
-                write!(f, "interfaces that joined or left without a line in the last minute: {joined} and {left}")
+                write!(
+                    f,
+                    "interfaces that joined or left without a line in the last minute: {joined} and {left}"
+                )
             }
             NoticeKind::Unreadable { hardware } => {
                 write!(f, "is not captured: its hardware type {hardware} is not supported")

@@ -186,7 +186,8 @@ impl InterfaceCounters {
     }
 
     fn stats(&self) -> InterfaceStats {
-        let known = |number: &AtomicU64| Some(number.load(Ordering::Relaxed)).filter(|number| *number != UNKNOWN);
+        let known =
+            |number: &AtomicU64| Some(number.load(Ordering::Relaxed)).filter(|number| *number != UNKNOWN);
         InterfaceStats {
             name: self.name.clone(),
             received: self.received(),

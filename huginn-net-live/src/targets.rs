@@ -66,8 +66,7 @@ impl Targets {
         let patterns = names.clone().filter(|name| is_interface(name));
         let name = patterns.clone().collect::<Vec<_>>().join(",");
         let place = names.clone().take_while(|name| !is_interface(name)).count();
-        let mut inputs: Vec<String> =
-            names.filter(|name| !is_interface(name)).map(str::to_owned).collect();
+        let mut inputs: Vec<String> = names.filter(|name| !is_interface(name)).map(str::to_owned).collect();
         inputs.insert(place, name.clone());
         let patterns = Patterns::new(patterns)?;
         let matched = Arc::new(MatchedInterfaces::new(name, patterns, [place, inputs.len()])?);

@@ -296,12 +296,9 @@ const CAPTURE: [Metric<CaptureCounters, Option<u64>>; 6] = [
         Kind::Counter,
         |counters| counters.interface_dropped,
     ),
-    (
-        "capture_copies",
-        "Packets left out because another interface had them",
-        Kind::Counter,
-        |counters| counters.copies,
-    ),
+    ("capture_copies", "Packets left out because another interface had them", Kind::Counter, |counters| {
+        counters.copies
+    }),
     ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |counters| {
         Some(counters.read_errors)
     }),

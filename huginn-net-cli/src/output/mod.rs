@@ -52,10 +52,10 @@ pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, RepeatedCertificates, TextFormat, TextOptions, TextWriter,
     certificate_problems, certificate_remarks, certificates_in_words, handshake_in_words,
 };
-#[cfg(all(unix, feature = "tls"))]
-pub(crate) use self::tls::TlsFiles;
 #[cfg(unix)]
 pub(crate) use self::text::{Syslog, SyslogForm, with_number};
+#[cfg(all(unix, feature = "tls"))]
+pub(crate) use self::tls::TlsFiles;
 pub(crate) use self::unfinished_file::Document;
 pub(crate) use self::zeek_folder::ZeekFolder;
 #[cfg(unix)]

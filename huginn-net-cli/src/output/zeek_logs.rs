@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
 use huginn_net::{Event, Timestamp};
+use huginn_net_live::InterfaceNames;
 
 use super::files::Rotation;
 use super::own_fields::{OwnFields, ZeekFields};
@@ -35,7 +36,7 @@ pub(crate) struct LiveZeekLogs {
     /// The events that have rows. The ends of all connections come, too: they complete rows.
     pub(crate) selected: Selected,
     /// Names of the interfaces, by their index, as conditions know them.
-    pub(crate) interfaces: Vec<String>,
+    pub(crate) interfaces: InterfaceNames,
 }
 
 /// State of the thread that writes the logs.
@@ -103,8 +104,8 @@ impl Writer {
     }
 
     fn append(&mut self, logs: &mut ZeekLogs, event: &Event) {
-        let interface = self.plan.interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
-        let is_selected = self.plan.selected.contains(event, None, interface);
+        let interface = self.plan.interfaces.get(event.ts.interface());
+        let is_selected = self.plan.selected.contains(event, None, interface.as_deref());
         self.waiting.0 = self.waiting.0.saturating_add(1);
         let mut write = |log, row: &[u8]| self.write(log, row);
         if is_selected {
@@ -285,7 +286,7 @@ mod tests {
             rotation,
             own_fields: OwnFields::default(),
             selected: Selected::default(),
-            interfaces: Vec::new(),
+            interfaces: InterfaceNames::default(),
         }
     }
 

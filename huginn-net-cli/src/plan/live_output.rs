@@ -9,9 +9,7 @@ use super::refusals;
 use crate::args::{CertificateArgument, ConfigPlace, Format, LiveArguments, OptionValues};
 use crate::config;
 use crate::failure::Failure;
-use crate::output::{
-    LiveTarget, Rotation, Syslog, Target, TextFormat, TextOptions, names_socket, names_tls,
-};
+use crate::output::{LiveTarget, Rotation, Syslog, Target, TextFormat, TextOptions, names_socket, names_tls};
 use crate::paths::{PathName, is_same_file, name_of, resolved};
 #[cfg(feature = "tls")]
 use crate::{args::TlsArguments, output::TlsFiles};

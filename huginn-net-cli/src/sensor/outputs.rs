@@ -740,7 +740,7 @@ mod tests {
         let options = TextOptions { is_numbered: true, ..TextOptions::new(TextFormat::Json) };
         let records = Records::change(None, Some(Duration::from_secs(3600)));
         let state = OutputState { id: 1, queue: queue.handle(), once: None, records };
-        let output = Output { state, form: Form::text(options, Vec::new(), false, false) };
+        let output = Output { state, form: Form::text(options, InterfaceNames::default(), false, false) };
         let reader_of = OutputReader::Fixed(Arc::new(members(vec![Arc::new(output)])));
         let push = |count: usize| {
             for event in events.iter().cycle().take(count) {

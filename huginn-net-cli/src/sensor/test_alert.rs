@@ -49,7 +49,7 @@ pub(crate) fn send_test_alert(
     })));
     let event = test_alert()?;
     let name = plan.name.clone();
-    let setting = Setting { interfaces, has_view: false, messages, stopper: None };
+    let setting = Setting { interfaces: interfaces.into(), has_view: false, messages, stopper: None };
     let outputs = match Outputs::open(vec![plan], false, setting) {
         Ok(outputs) => outputs,
         Err(error) => return Ok(TestDelivery::Failed(without_name(&error.to_string(), &name))),

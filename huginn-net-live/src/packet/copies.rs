@@ -187,13 +187,20 @@ mod tests {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         frame.extend(tags);
         frame.extend([8, 0, 0x45, 0, 0, 44, 0, 1, 0x40, 0, ttl, 6, ttl, ttl, 192, 0, 2, 1, 192, 0, 2, 2]);
-        frame.extend([0x30, 0x39, 1, 0xbb, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 1, 0, checksum, checksum, 0, 0]);
+        frame.extend([
+            0x30, 0x39, 1, 0xbb, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 1, 0, checksum, checksum, 0, 0,
+        ]);
         frame.extend(number.to_be_bytes());
         frame
     }
 
     fn has(copies: &mut Copies, interface: u32, millis: u64, frame: &[u8]) -> bool {
-        copies.has(interface, 1_700_000_000_000 * MILLISECOND + millis * MILLISECOND, LinkType::ETHERNET, frame)
+        copies.has(
+            interface,
+            1_700_000_000_000 * MILLISECOND + millis * MILLISECOND,
+            LinkType::ETHERNET,
+            frame,
+        )
     }
 
     #[test]
@@ -241,9 +248,7 @@ mod tests {
     fn full_set_forgets_the_oldest_packet() {
         let mut copies = Copies::new();
         copies.sets = vec![[Seen::default(); WAYS]].into_boxed_slice();
-        let of_first_set = (0..).filter(|number| {
-            set_of(copies.hash(&frame(&[], 64, 7, *number)[14..])) == 0
-        });
+        let of_first_set = (0..).filter(|number| set_of(copies.hash(&frame(&[], 64, 7, *number)[14..])) == 0);
         let numbers: Vec<u32> = of_first_set.take(WAYS + 1).collect();
         for (millis, number) in (0..).zip(&numbers) {
             assert!(!has(&mut copies, 2, millis, &frame(&[], 64, 7, *number)));

@@ -1,6 +1,8 @@
 //! Programs of classic BPF that select frames by the index of their interface.
 
-use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SKF_AD_IFINDEX, SKF_AD_OFF, sock_filter};
+use libc::{
+    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SKF_AD_IFINDEX, SKF_AD_OFF, sock_filter,
+};
 
 use crate::limits::MAX_FILTERED_INTERFACES;
 

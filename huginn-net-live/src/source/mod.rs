@@ -17,7 +17,9 @@ use crate::limits::{
 use crate::queues::{ClockReading, FrameQueues};
 use crate::stopper::StopReceiver;
 use crate::targets::Targets;
-use crate::{Backend, InterfaceNames, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll, processor};
+use crate::{
+    Backend, InterfaceNames, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll, processor,
+};
 
 /// Live network interfaces as a [`Source`]: lends frames as they arrive, until it is [stopped](Self::stopper).
 ///

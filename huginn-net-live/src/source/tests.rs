@@ -86,7 +86,13 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
         (number.to_string(), backend)
     });
     let stop = Stopper::receivers(1).unwrap().remove(0);
-    LiveSource::new(Interfaces::from_backends(backends), InterfaceNames::default(), None, [MAX_DELAY, MAINTENANCE_INTERVAL], stop)
+    LiveSource::new(
+        Interfaces::from_backends(backends),
+        InterfaceNames::default(),
+        None,
+        [MAX_DELAY, MAINTENANCE_INTERVAL],
+        stop,
+    )
 }
 
 /// Reads up to `count` frames and returns their times.

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{LinkType, NextFrame, Source};
 use huginn_net_live::{InterfaceState, LiveError, LiveSource};
 
-use crate::lab::{Lent, end, in_packet_namespace, ip, is_idle, lend, numbers, options, second_veth_pair, send, veth_pair};
+use crate::lab::{
+    Lent, end, in_packet_namespace, ip, is_idle, lend, numbers, options, second_veth_pair, send, veth_pair,
+};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -199,11 +201,19 @@ fn renamed_interface_is_captured_by_its_new_name() {
     in_packet_namespace(|_| {
         veth_pair();
         let (mut source, received) = open_with_notices(&["eth*"]);
-        await_notices(&mut source, &received, vec!["eth*: no interface matches yet; the capture begins when one does"]);
+        await_notices(
+            &mut source,
+            &received,
+            vec!["eth*: no interface matches yet; the capture begins when one does"],
+        );
         ip("link set dev a down");
         ip("link set dev a name eth7");
         ip("link set dev eth7 up");
-        await_notices(&mut source, &received, vec!["eth7: is captured from now on", "eth*: an interface matches"]);
+        await_notices(
+            &mut source,
+            &received,
+            vec!["eth7: is captured from now on", "eth*: an interface matches"],
+        );
         send("b", 0..5);
         let lent = lend(&mut source, 5);
         assert_eq!(by_interface(&source, &lent), counts([("eth7", 5)]));

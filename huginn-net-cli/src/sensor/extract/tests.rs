@@ -36,7 +36,8 @@ fn plan(folder: &Path) -> LiveExtractPlan {
 /// Analyses a capture as if it were live, and returns the counters of the packets.
 fn run(plan: LiveExtractPlan, capture: &Path) -> ExtractCounters {
     let (messages, _queue) = Messages::start().unwrap();
-    let extract = Extract::start(plan, 1, vec!["eth0".to_owned()].into(), InterfaceNames::default(), messages).unwrap();
+    let extract =
+        Extract::start(plan, 1, vec!["eth0".to_owned()].into(), InterfaceNames::default(), messages).unwrap();
     let source = CaptureReader::open(capture).unwrap();
     let source = Progress::new(Instant::now()).monitor(source).with_ring(extract.ring(0));
     let mut on_event = |event: Event| extract.on_event(&event);
