@@ -193,6 +193,8 @@ impl Collector {
     pub(crate) fn syslog_form(&self) -> Option<SyslogForm> {
         let form = match self.socket {
             CollectorSocket::Tcp(_) | CollectorSocket::UnixStream(_) => SyslogForm::Counted,
+            #[cfg(feature = "tls")]
+            CollectorSocket::Tls(..) => SyslogForm::Counted,
             CollectorSocket::Udp(_) => SyslogForm::Datagram,
             CollectorSocket::UnixDatagram(_) => SyslogForm::Local,
         };
