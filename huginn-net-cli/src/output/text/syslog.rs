@@ -38,9 +38,8 @@ impl Syslog {
     /// Messages of this machine.
     pub(crate) fn new(form: SyslogForm) -> Self {
         // Not a file of /proc: a service may see processes only there.
-        let system = nix::sys::utsname::uname();
-        let name = system.ok().and_then(|system| system.nodename().to_str().map(str::to_owned));
-        Self { hostname: hostname(&name.unwrap_or_default()), form }
+        let system = rustix::system::uname();
+        Self { hostname: hostname(system.nodename().to_str().unwrap_or_default()), form }
     }
 
     /// Appends the message of an event. `text`: the event, with its line ending.
