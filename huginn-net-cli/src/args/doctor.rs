@@ -19,7 +19,7 @@ Example:
 #[command(after_help = DOCTOR_HELP)]
 #[command(group = ArgGroup::new("outputs").args(["output", "config"]).multiple(true))]
 pub(crate) struct DoctorArguments {
-    /// Interface to check, or udp:PORT, tcp:HOST:PORT or file:DIR, which are opened; may be repeated [default: all interfaces that are up,
+    /// Interface or pattern to check, or udp:PORT, tcp:HOST:PORT or file:DIR, which are opened; may be repeated [default: all interfaces that are up,
     /// without loopback]
     #[arg(short, long = "interface", value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,

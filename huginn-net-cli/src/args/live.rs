@@ -24,8 +24,9 @@ Signals:
                    'huginn-net reload' does the same, and says what is wrong
   SIGUSR1          write host profiles to --hosts-file
 
-Example:
-  sudo huginn-net live -i eth0 --user nobody --format json | jq -c .client.ip";
+Examples:
+  sudo huginn-net live -i eth0 --user nobody --format json | jq -c .client.ip
+  sudo huginn-net live -i 'veth*' -i '!veth0' --user nobody";
 
 #[derive(Args, Debug)]
 #[command(
@@ -44,7 +45,8 @@ pub(crate) struct LiveArguments {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Interface to capture from ('huginn-net interfaces' lists them); udp:PORT or udp:ADDR:PORT receives mirrored traffic (VXLAN, Geneve,
+    /// Interface to capture from ('huginn-net interfaces' lists them); 'any', or patterns such as 'veth*' and '!lo', for all that match, also
+    /// later ones (Linux); udp:PORT or udp:ADDR:PORT receives mirrored traffic (VXLAN, Geneve,
     /// TZSP; Linux), tcp:HOST:PORT reads a capture from a server, file:DIR the captures of a directory while they grow; may be repeated
     #[arg(short, long = "interface", required = true, value_name = "IFACE", help_heading = Category::CAPTURE.heading)]
     pub(crate) interfaces: Vec<String>,

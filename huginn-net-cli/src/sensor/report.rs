@@ -279,11 +279,12 @@ pub(super) fn write_counters(
     }
 }
 
-/// Prints one line with totals and losses.
-pub(super) fn report_totals(counters: &LiveCounters, messages: &Messages) {
+/// Prints one line with totals and losses. `has_failed`: whether the capture ended although packets may have come.
+pub(super) fn report_totals(counters: &LiveCounters, has_failed: bool, messages: &Messages) {
     let Counters { frames, events, .. } = counters.analysis.engine;
     let (packets, events) = (Amount(frames, "packet(s)"), Amount(events, "event(s)"));
-    messages.print(&format_args!("{packets}, {events}; {}", Losses::from_counters(counters)));
+    let until = if has_failed { " until the capture failed" } else { "" };
+    messages.print(&format_args!("{packets}, {events}; {}{until}", Losses::from_counters(counters)));
 }
 
 #[cfg(test)]

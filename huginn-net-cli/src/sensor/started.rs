@@ -202,7 +202,7 @@ impl Sensor {
             server.stop();
         }
         drop(self.signals);
-        report_end(self.wants, &status, &analyzer, lost, messages);
+        report_end(self.wants, &status, &analyzer, (lost, outcome.is_err()), messages);
         if lost_packets > 0 {
             messages.error(&format_args!("lost {} of --extract", Amount(lost_packets, "packet(s)")));
         }
@@ -227,12 +227,12 @@ impl Sensor {
     }
 }
 
-/// Prints counters or totals, and what was lost.
+/// Prints counters or totals, and what was lost. `has_failed`: whether the capture did.
 fn report_end(
     wants: LiveMessages,
     status: &LiveStatus,
     analyzer: &HuginnNet,
-    lost: u64,
+    (lost, has_failed): (u64, bool),
     messages: &Messages,
 ) {
     if wants.has_stats {
@@ -240,7 +240,7 @@ fn report_end(
         examples.assign(analyzer, None);
         write_counters(&status.counters(), Some(examples.locate(analyzer)), messages);
     } else if wants.has_totals {
-        report_totals(&status.counters(), messages);
+        report_totals(&status.counters(), has_failed, messages);
     }
     if lost > 0 {
         messages.error(&format_args!("lost {}: could not write", Amount(lost, "event(s)")));

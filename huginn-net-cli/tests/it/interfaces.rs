@@ -21,6 +21,8 @@ fn json_has_an_object_for_each_interface() {
     assert_eq!((&lo["index"], &lo["loopback"], &lo["mac"]), (&1.into(), &true.into(), &Value::Null));
     assert!(["up", "down"].contains(&lo["state"].as_str().unwrap()));
     assert!(lo["addresses"].is_array() && lo["mtu"].is_number());
+    let any = list.last().unwrap();
+    assert_eq!((any["name"].as_str(), &any["index"], &any["mac"]), (Some("any"), &0.into(), &Value::Null));
 }
 
 #[test]

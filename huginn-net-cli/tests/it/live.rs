@@ -364,6 +364,85 @@ fn events_of_several_interfaces_name_theirs() {
 
 #[test]
 #[ignore = "needs root"]
+fn events_of_any_name_the_interface_of_their_packet() {
+    let folder = tempfile::tempdir().unwrap();
+    for workers in ["1", "2"] {
+        let file = folder.path().join(workers);
+        let args = ["-i", "any", "-o", file.to_str().unwrap(), "-q", "-w", workers];
+        let mut child = start_live(&args, |_| {});
+        connect_until(|| lines(&file) > 3);
+        assert!(terminate(&mut child).0.success());
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(event["interface"], "lo", "{line}");
+        }
+    }
+}
+
+/// The program has no rights any more when the interfaces join.
+#[test]
+#[ignore = "needs root"]
+fn interfaces_of_a_pattern_join_and_connections_on_both_ends_count_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for workers in ["1", "2"] {
+        let (file, stderr) = (folder.path().join(workers), folder.path().join("stderr"));
+        let id = std::process::id();
+        let (name, peer) = (format!("hnx{id}a"), format!("hnx{id}b"));
+        let pattern = format!("hnx{id}?");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args([
+                "live", "-i", &pattern, "--format", "json", "--events", "tcp_syn", "--stats", "-w", workers,
+                "-o",
+            ])
+            .arg(&file)
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        let said = |text: &str| fs::read_to_string(&stderr).unwrap().contains(text);
+        connect_until(|| said("no interface matches yet; the capture begins when one does"));
+        let ip = |args: &str| {
+            assert!(Command::new("ip").args(args.split(' ')).status().unwrap().success(), "{args}");
+        };
+        ip(&format!("link add {name} type veth peer name {peer}"));
+        ip(&format!("addr add 198.51.100.1/24 dev {name}"));
+        ip(&format!("link set {peer} up"));
+        ip(&format!("link set {name} up"));
+        ip(&format!("neigh replace 198.51.100.2 lladdr 02:00:00:00:00:02 dev {name}"));
+        connect_until(|| said(&format!("{peer}: is captured from now on")));
+        let connect = |port: u16| {
+            let server: SocketAddr = ([198, 51, 100, 2], port).into();
+            let _ = TcpStream::connect_timeout(&server, Duration::from_millis(20));
+        };
+        connect_until(|| {
+            connect(9);
+            lines(&file) > 0
+        });
+        (1000..1010).for_each(connect);
+        connect_until(|| fs::read_to_string(&file).unwrap().contains("\"port\":1009"));
+        ip(&format!("link del {name}"));
+        connect_until(|| said(&format!("{name}: is gone, and captured no longer")));
+        assert!(terminate(&mut child).0.success());
+        let events: Vec<serde_json::Value> = fs::read_to_string(&file)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        for port in 1000..1010 {
+            let of_port: Vec<_> = events.iter().filter(|event| event["server"]["port"] == port).collect();
+            assert!(of_port.len() == 1 && of_port[0]["interface"] == *name, "{of_port:?}");
+        }
+        let stderr = fs::read_to_string(&stderr).unwrap();
+        let counters: serde_json::Value = serde_json::from_str(stderr.lines().last().unwrap()).unwrap();
+        let counted = &counters["capture"][&pattern];
+        assert!(
+            counted["copies"].as_u64() >= Some(10) && counted["received"].as_u64() >= Some(10),
+            "{counted}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
 fn interface_that_appears_later_is_captured() {
     let folder = tempfile::tempdir().unwrap();
     for workers in ["1", "2"] {
@@ -380,19 +459,25 @@ fn interface_that_appears_later_is_captured() {
         let ip = |args: &str| {
             assert!(Command::new("ip").args(args.split(' ')).status().unwrap().success(), "{args}");
         };
-        ip(&format!("link add {name} type veth peer name {peer}"));
-        ip(&format!("addr add 198.51.100.1/24 dev {name}"));
-        ip(&format!("link set {peer} up"));
-        ip(&format!("link set {name} up"));
-        ip(&format!("neigh replace 198.51.100.2 lladdr 02:00:00:00:00:02 dev {name}"));
-        let server: SocketAddr = "198.51.100.2:9".parse().unwrap();
-        connect_until(|| {
-            let _ = TcpStream::connect_timeout(&server, Duration::from_millis(50));
-            lines(&file) > 0
-        });
-        assert!(said("has appeared"), "{}", fs::read_to_string(&stderr).unwrap());
-        terminate(&mut child);
-        ip(&format!("link del {name}"));
+        // The program has no rights any more, also when the interface returns.
+        for round in 0..3 {
+            ip(&format!("link add {name} type veth peer name {peer}"));
+            ip(&format!("addr add 198.51.100.1/24 dev {name}"));
+            ip(&format!("link set {peer} up"));
+            ip(&format!("link set {name} up"));
+            ip(&format!("neigh replace 198.51.100.2 lladdr 02:00:00:00:00:02 dev {name}"));
+            let server: SocketAddr = "198.51.100.2:9".parse().unwrap();
+            let before = lines(&file);
+            connect_until(|| {
+                let _ = TcpStream::connect_timeout(&server, Duration::from_millis(50));
+                lines(&file) > before
+            });
+            assert!(said("has appeared"), "{}", fs::read_to_string(&stderr).unwrap());
+            ip(&format!("link del {name}"));
+            let gone = || fs::read_to_string(&stderr).unwrap().matches("has vanished").count();
+            connect_until(|| gone() > round);
+        }
+        assert!(terminate(&mut child).0.success());
     }
 }
 
@@ -518,6 +603,8 @@ fn check_ends_as_a_start_would_and_captures_nothing() {
     check("interface = 'lo'\ntui = true\nformat = 'json'", 2, "--tui");
     check("interface = 'a/b'\nwait = true", 1, "there is no such interface");
     check("interface = 'hnmissing0'\nwait = true", 0, "does not exist yet");
+    check("interface = ['!lo', 'any', 'lo']", 0, "are good: !lo, any, lo");
+    check("interface = 'hnmissing*'", 0, "no interface matches yet");
     let pipe = folder.path().join("pipe");
     nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     check(&format!("interface = 'lo'\noutput = '{}'", pipe.display()), 0, "are good");
@@ -859,6 +946,11 @@ fn doctor_says_what_is_wrong_and_needs_no_rights() {
         state(&rows, check);
     }
     assert_eq!(state(&doctor(&["-i", "nonexistent0"]), "interface"), "wrong");
+    let rows = doctor(&["-i", "any", "-i", "!nonexistent*", "-i", "lo"]);
+    let row = rows.iter().find(|row| row["check"] == "interfaces").unwrap();
+    assert_eq!((row["state"].as_str(), row["of"].as_str()), (Some("ok"), Some("any !nonexistent* lo")));
+    assert!(row["found"].as_str().unwrap().starts_with("now lo"), "{row}");
+    assert_eq!(state(&doctor(&["-i", "nonexistent*"]), "interfaces"), "note");
     assert!(state(&rows, "Landlock") != "unknown");
     let config = folder.path().join("live.toml");
     let text = format!("interface = ['lo']\n[[output]]\noutput = '{}'\n", absent.display());

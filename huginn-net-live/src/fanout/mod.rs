@@ -28,7 +28,12 @@ pub(crate) struct PacketGroup {
 }
 
 impl PacketGroup {
-    /// Adds a socket that is bound to this interface.
+    /// Whether the sockets are bound to all interfaces, not to one.
+    pub(crate) fn is_of_all(&self) -> bool {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|(index, _)| index == 0)
+    }
+
+    /// Adds a socket that is bound to this interface; 0 stands for all.
     pub(crate) fn join(&self, socket: &impl AsFd, interface: u32) -> io::Result<()> {
         const MODE: u32 = libc::PACKET_FANOUT_CBPF;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ use super::block::{BlockFrame, BlockFrames};
 use super::copies::Copies;
 use super::ffi::Ring;
 use super::socket::PacketSocket;
-use super::{failure, index_filter, link_type, push, receive_error};
+use super::{ALL_INTERFACES, failure, index_filter, link_type, push, receive_error};
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::fanout::PacketGroup;
 use crate::frame_batch::FrameBatch;
@@ -53,7 +53,7 @@ impl ManyBackend {
             socket.mute()?;
             socket.bind_to_all()?;
             if let Some(fanout) = fanout {
-                fanout.join(&socket, 0)?;
+                fanout.join(&socket, ALL_INTERFACES)?;
             }
             Ok((socket, ring, ring_len))
         };

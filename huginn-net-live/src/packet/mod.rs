@@ -23,6 +23,12 @@ use crate::frame_batch::FrameBatch;
 use crate::limits::MIN_SNAPLEN;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
+/// The index that stands for all interfaces.
+const ALL_INTERFACES: u32 = 0;
+
+/// A link type that no decoder has, so that its frames are counted.
+const UNKNOWN_LINK: LinkType = LinkType(u16::MAX);
+
 /// Offset of a VLAN tag in an Ethernet frame: after the two addresses.
 const VLAN_TAG_OFFSET: usize = 12;
 
@@ -39,6 +45,10 @@ pub(crate) struct PacketBackend {
     fanout: Option<Arc<PacketGroup>>,
     /// Whether the socket belongs to that group. It joins once its interface is there.
     is_member: bool,
+    /// A socket that takes the place of the member of a group, which the kernel does not bind again.
+    spare: Option<PacketSocket>,
+    /// The index of the interface, if the socket is bound to all and a filter selects it.
+    selected: Option<u32>,
     dropped: u64,
 }
 
@@ -83,11 +93,10 @@ impl PacketBackend {
         let hardware = socket.bound().map_or(0, |(_, hardware)| hardware);
         let link = link_type(hardware)
             .ok_or_else(|| LiveError::UnknownLinkType { name: name.clone(), hardware: hardware.into() })?;
-        let backend = Self {
-            is_loopback: interface.is_loopback,
-            is_member: fanout.is_some(),
-            ..Self::new(name, socket, ring, link, options, fanout)
-        };
+        let is_member = fanout.is_some();
+        let new = Self::new(name, socket, ring, link, options, fanout);
+        let new = new.map_err(|source| failure(name, source))?;
+        let backend = Self { is_loopback: interface.is_loopback, is_member, ..new };
         Ok((backend, ring_len))
     }
 
@@ -107,7 +116,8 @@ impl PacketBackend {
         };
         let (socket, ring, ring_len) = prepare().map_err(|source| failure(name, source))?;
         // The link type is that of the interface once it exists.
-        Ok((Self::new(name, socket, ring, LinkType::RAW, options, fanout), ring_len))
+        let new = Self::new(name, socket, ring, LinkType::RAW, options, fanout);
+        Ok((new.map_err(|source| failure(name, source))?, ring_len))
     }
 
     fn new(
@@ -117,8 +127,9 @@ impl PacketBackend {
         link: LinkType,
         options: &LiveOptions,
         fanout: Option<Arc<PacketGroup>>,
-    ) -> Self {
-        Self {
+    ) -> io::Result<Self> {
+        let spare = fanout.is_some().then(PacketSocket::new).transpose()?;
+        Ok(Self {
             name: name.to_owned(),
             socket,
             ring,
@@ -128,8 +139,10 @@ impl PacketBackend {
             snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
             fanout,
             is_member: false,
+            spare,
+            selected: None,
             dropped: 0,
-        }
+        })
     }
 
     /// Adds the socket of an interface that was awaited to its group. Needs no privileges.
@@ -145,18 +158,36 @@ impl PacketBackend {
         Ok(())
     }
 
+    /// Captures from an interface that was removed, with the spare socket: the kernel does not bind a member of a group again. One that is
+    /// bound to all interfaces stays a member, and needs another filter only. Needs no privileges.
+    fn select(&mut self, interface: &Interface) -> io::Result<()> {
+        if let (Some(fanout), Some(socket)) = (&self.fanout, &self.spare) {
+            let (ring, _) = socket.ring(&self.options, interface.mtu)?;
+            socket.mute()?;
+            socket.bind_to_all()?;
+            fanout.join(socket, ALL_INTERFACES)?;
+            self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
+            self.ring = ring;
+            if let Some(socket) = self.spare.take() {
+                self.socket = socket;
+            }
+            self.is_member = true;
+        }
+        self.socket.filter(&mut index_filter::only(interface.index))?;
+        if self.options.promiscuous {
+            self.socket.set_promiscuous(interface.index)?;
+        }
+        self.is_loopback = interface.is_loopback;
+        self.selected = Some(interface.index);
+        Ok(())
+    }
+
     /// Captures from an interface that was removed or awaited, and is there.
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
-        match &self.fanout {
-            // The kernel does not bind a member of a group again.
-            Some(fanout) if self.is_member => {
-                let Capture { socket, ring, .. } = Capture::open(interface, &self.options, Some(fanout))?;
-                socket.unmute()?;
-                self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
-                (self.socket, self.ring) = (socket, ring);
-            }
-            _ => self.socket.bind(interface, self.options.promiscuous)?,
+        if self.is_member || self.fanout.as_ref().is_some_and(|fanout| fanout.is_of_all()) {
+            return self.select(interface);
         }
+        self.socket.bind(interface, self.options.promiscuous)?;
         // The interface may have been removed meanwhile; the socket is then unbound.
         let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
         let hardware = hardware.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
@@ -185,6 +216,9 @@ impl CaptureBackend for PacketBackend {
             for frame in BlockFrames::new(self.ring.block(block)) {
                 // The kernel delivers each loopback frame twice: outgoing and incoming.
                 if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
+                    if self.selected.is_some() {
+                        batch.link = link_type(frame.hardware).unwrap_or(UNKNOWN_LINK);
+                    }
                     push(batch, &frame, block, self.snaplen);
                 }
             }
@@ -214,20 +248,20 @@ impl CaptureBackend for PacketBackend {
     }
 
     fn reports_link_down(&self) -> bool {
-        true
+        self.selected.is_none()
     }
 
     /// The kernel resumes capture on an interface that comes up again. A removed interface leaves the socket unbound,
     /// which must then be bound again.
     fn refresh(&mut self, present: &[Interface]) -> io::Result<InterfaceState> {
-        let bound = self.socket.bound().map(|(index, _)| index);
+        let bound = self.selected.or_else(|| self.socket.bound().map(|(index, _)| index));
         let interface = match present.iter().find(|interface| Some(interface.index) == bound) {
             Some(interface) => interface,
             None => {
                 let Some(interface) = present.iter().find(|interface| interface.name == self.name) else {
                     return Ok(InterfaceState::Gone);
                 };
-                if self.is_member && self.ring.has_taken() {
+                if self.is_member && self.spare.is_some() && self.ring.has_taken() {
                     // Another socket has another ring: the frames in this one come first.
                     return Ok(InterfaceState::Gone);
                 }

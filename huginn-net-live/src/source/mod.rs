@@ -104,8 +104,7 @@ impl LiveSource {
     /// IEEE 802.11 are in the first queue. The kernel divides the datagrams of a UDP socket in the same way, by the addresses of the packets inside
     /// VXLAN, Geneve and TZSP; those inside TZSP with tags and VXLAN with the P flag are in the first queue. Each queue has a buffer of its own. The sources have one stopper and
     /// one set of statistics; only the first source reports that an
-    /// interface went down or has returned. After an interface was removed and has returned, each queue opens a new socket, which
-    /// needs the privilege to capture.
+    /// interface went down or has returned.
     ///
     /// ```no_run
     /// use std::num::NonZeroUsize;

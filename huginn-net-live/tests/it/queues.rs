@@ -11,7 +11,7 @@ use huginn_net_live::{InterfaceState, LiveError, LiveOptions, LiveSource};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::lab::{Lent, in_packet_namespace, ip, lend, options, sender, veth_pair};
+use crate::lab::{Lent, in_packet_namespace, ip, lend, options, second_veth_pair, send, sender, veth_pair};
 
 const QUEUES: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 const FLOWS: u8 = 40;
@@ -313,10 +313,15 @@ fn queues_resume_when_removed_interface_returns() {
     in_packet_namespace(|backend| {
         veth_pair();
         let mut sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
-        ip("link del dev a");
-        read_until(InterfaceState::Gone, &mut sources);
-        veth_pair();
-        read_until(InterfaceState::Up, &mut sources);
+        for _ in 0..3 {
+            ip("link del dev a");
+            read_until(InterfaceState::Gone, &mut sources);
+            veth_pair();
+            read_until(InterfaceState::Up, &mut sources);
+        }
+        // Other interfaces are not captured.
+        second_veth_pair();
+        send("c", 0..100);
         let flows = flows();
         send_all(&flows.concat());
         assert_divided(&drain(sources), &flows);
