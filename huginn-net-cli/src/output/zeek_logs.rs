@@ -12,13 +12,13 @@ use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, hea
 use huginn_net::{Event, Timestamp};
 use huginn_net_live::InterfaceNames;
 
-use super::files::Rotation;
+use super::files::{FileId, Rotation};
 use super::own_fields::{OwnFields, ZeekFields};
 use super::queue::messages::Messages;
 use super::queue::{EventSender, OutputQueue, Shared};
 use super::zeek_folder::file_name;
 use super::{OutputError, Selected};
-use crate::limits::{WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
+use crate::limits::{FILE_CHECK_INTERVAL, WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
 use crate::paths::{PathName, open_output, unused_path};
 
 /// Time that rows wait in memory at most, and the interval at which the thread looks whether a file is due.
@@ -50,6 +50,8 @@ struct Writer {
     /// Events whose rows wait in memory, and the bytes of these rows.
     waiting: (u64, u64),
     flushed: Instant,
+    /// The last time that files were found by their names.
+    checked: Instant,
 }
 
 /// The file of a log.
@@ -74,8 +76,8 @@ impl LiveZeekLogs {
 impl Writer {
     fn new(plan: LiveZeekLogs, shared: Arc<Shared>, messages: Messages) -> Self {
         let own = ZeekFields::new(&plan.own_fields, plan.form);
-        let (open, flushed) = (BTreeMap::new(), Instant::now());
-        Self { plan, own, open, shared, messages, warned: None, waiting: (0, 0), flushed }
+        let (open, now) = (BTreeMap::new(), Instant::now());
+        Self { plan, own, open, shared, messages, warned: None, waiting: (0, 0), flushed: now, checked: now }
     }
 
     /// Writes events until their sender is gone.
@@ -91,6 +93,9 @@ impl Writer {
                 self.flush();
                 let now = SystemTime::now();
                 self.rotate(|plan, log| plan.rotation.period(now) != log.period);
+            }
+            if self.checked.elapsed() >= FILE_CHECK_INTERVAL {
+                self.end_replaced();
             }
             if self.shared.take_reopen() {
                 self.flush();
@@ -175,12 +180,19 @@ impl Writer {
         if let Some(open) = self.open.remove(name) {
             drop(open.file.into_parts());
         }
-        // At most: some of their rows may be there.
-        let (events, _) = std::mem::take(&mut self.waiting);
-        self.shared.lost(events, 0);
+        self.count_lost();
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
         self.warn(&format_args!("{name}.log: {error}"));
         let _ = self.shared.pause(WRITE_RETRY_DELAY);
+    }
+
+    /// Counts the events that wait as lost, at most: some of their rows may be there. Without one, rows of earlier events were lost.
+    fn count_lost(&mut self) {
+        match std::mem::take(&mut self.waiting) {
+            (0, _) if self.shared.counters().written_lines == 0 => {}
+            (0, _) => self.shared.unwritten(1, 0),
+            (events, _) => self.shared.lost(events, 0),
+        }
     }
 
     /// Ends the files that are due, and gives them names with their time.
@@ -188,6 +200,19 @@ impl Writer {
         let due: Vec<&str> =
             self.open.iter().filter(|(_, open)| is_due(&self.plan, open)).map(|(name, _)| *name).collect();
         due.into_iter().for_each(|name| self.rotate_log(name));
+    }
+
+    /// Ends files that were moved or deleted: the next row begins another one.
+    fn end_replaced(&mut self) {
+        self.checked = Instant::now();
+        let is_replaced = |name: &str, open: &OpenLog| {
+            let found = fs::metadata(self.plan.folder.join(format!("{name}.log"))).ok();
+            let (found, own) = (found.as_ref().map(FileId::from), open.file.get_ref().metadata().ok());
+            found != own.as_ref().map(FileId::from)
+        };
+        let replaced: Vec<&str> =
+            self.open.iter().filter(|(name, open)| is_replaced(name, open)).map(|(name, _)| *name).collect();
+        replaced.into_iter().for_each(|name| _ = self.end(name));
     }
 
     fn rotate_log(&mut self, name: &'static str) {
@@ -217,8 +242,10 @@ impl Writer {
             ZeekForm::Json => Ok(()),
         };
         if let Err(error) = ended.and_then(|()| open.file.flush()) {
+            self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
             self.warn(&format_args!("{name}.log: {error}"));
             drop(open.file.into_parts());
+            self.count_lost();
         }
         Some(open.opened)
     }
@@ -275,6 +302,8 @@ fn stamp(at: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use huginn_net::{CaptureReader, Configure, HuginnNet};
 
     use super::*;
@@ -386,6 +415,48 @@ mod tests {
         assert!(queue.finish().rotations > 0);
         let conn = files(folder.path(), "conn");
         assert!(conn.iter().all(|(_, lines)| lines[lines.len() - 1].starts_with("#close\t")), "{conn:?}");
+    }
+
+    #[test]
+    fn deleted_log_is_begun_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = events();
+        let (messages, _queue) = Messages::start().unwrap();
+        let logs = logs(folder.path(), ZeekForm::Tsv, Rotation::default());
+        let (queue, sender) = logs.write(1 << 16, messages).unwrap();
+        let start = Instant::now();
+        for _ in 0..2 {
+            // Events come until one of them is in a new file.
+            while !folder.path().join("conn.log").exists() {
+                assert!(start.elapsed() < Duration::from_secs(60));
+                assert!(events.iter().all(|event| sender.push(event.clone())));
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            fs::remove_file(folder.path().join("conn.log")).unwrap();
+        }
+        drop(sender);
+        assert_eq!(queue.finish().rotation_errors, 0);
+    }
+
+    #[test]
+    #[ignore = "needs root: mounts a file system"]
+    fn full_disk_counts_lost_events() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |program: &str, args: &[&str]| {
+            assert!(Command::new(program).args(args).arg(folder.path()).status().unwrap().success());
+        };
+        run("mount", &["-t", "tmpfs", "-o", "size=8k", "tmpfs"]);
+        fs::write(folder.path().join("ballast"), [0; 8 << 10]).unwrap();
+        let events = events();
+        let (messages, _queue) = Messages::start().unwrap();
+        let logs = logs(folder.path(), ZeekForm::Tsv, Rotation::default());
+        let (queue, sender) = logs.write(1 << 16, messages).unwrap();
+        assert!(events.iter().all(|event| sender.push(event.clone())));
+        drop(sender);
+        let counters = queue.finish();
+        run("umount", &[]);
+        assert_eq!((counters.written_lines, counters.lost_lines), (0, events.len() as u64), "{counters:?}");
+        assert!(counters.write_errors > 0);
     }
 
     #[test]

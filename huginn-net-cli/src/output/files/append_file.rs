@@ -23,7 +23,7 @@ pub(super) struct AppendFile {
 
 /// Device and inode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileId(u64, u64);
+pub(in crate::output) struct FileId(u64, u64);
 
 impl From<&Metadata> for FileId {
     fn from(found: &Metadata) -> Self {

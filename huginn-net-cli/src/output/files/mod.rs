@@ -6,7 +6,7 @@ mod rotated_file;
 mod rotation;
 mod stamped;
 
-pub(super) use self::append_file::{append, is_without_reader};
+pub(super) use self::append_file::{FileId, append, is_without_reader};
 pub(super) use self::compression::Compression;
 #[cfg(test)]
 pub(super) use self::compression::tests::decompressed;

@@ -161,7 +161,7 @@ mod tests {
 
     fn record(kind: SensorRecordKind) -> SensorRecord {
         let interval = PacketTotals { seconds: 60, received: 90, kernel_dropped: 10, analyzed: 80 };
-        let Value::Object(fields) = json!({"interval": {"kernel_dropped": 10}}) else { unreachable!() };
+        let fields = [("interval".to_owned(), json!({"kernel_dropped": 10}))].into_iter().collect();
         SensorRecord {
             kind,
             ts: Timestamp::new(1_795_247_027, 931_309_000, 6),
