@@ -11,15 +11,15 @@ use crate::args::HostsJoinArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::paths::name_of;
-use crate::plan::{HostsJoinPlan, host_limits};
+use crate::plan::HostsJoinPlan;
 use crate::sensor::read_hosts;
 use crate::stderr;
 use crate::views::store::alerts::AlertList;
 
 pub(super) fn run(args: HostsJoinArguments) -> Result<Outcome, Failure> {
-    let HostsJoinPlan { files, database, output, pages } = HostsJoinPlan::new(args)?;
+    let HostsJoinPlan { files, limits, database, output, pages } = HostsJoinPlan::new(args)?;
     let mut writer = output.create(pages)?;
-    let mut joined = JoinedHosts::new(&host_limits());
+    let mut joined = JoinedHosts::new(&limits);
     let mut points = Points::default();
     let mut outcome = Outcome::Complete;
     for path in &files {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use huginn_net::Database;
+use huginn_net::hosts::HostLimits;
 
 use super::databases::signatures;
 use super::{DocumentPlan, InputFile, Inputs};
@@ -12,9 +13,16 @@ use crate::args::HostsJoinArguments;
 use crate::failure::Failure;
 use crate::paths::name_of;
 
+/// Maximum number of hosts that are joined: eight full states.
+const MAX_JOINED_HOSTS: usize = 1 << 20;
+
+/// Maximum heap memory of joined hosts, in bytes.
+const MAX_JOINED_BYTES: usize = 2 << 30;
+
 /// The plan of `hosts join`.
 pub(crate) struct HostsJoinPlan {
     pub(crate) files: Vec<PathBuf>,
+    pub(crate) limits: HostLimits,
     pub(crate) database: Arc<Database>,
     pub(crate) output: DocumentPlan,
     pub(crate) pages: bool,
@@ -34,6 +42,7 @@ impl HostsJoinPlan {
         let output = DocumentPlan::of_list(&output)?;
         let as_inputs = files.iter().cloned().map(InputFile::found).collect();
         Inputs { files: as_inputs, ..Inputs::default() }.refuse_as_output(&output.target)?;
-        Ok(Self { files, database: signatures(db.as_deref())?, output, pages: !no_pager })
+        let limits = HostLimits::default().max_hosts(MAX_JOINED_HOSTS).max_buffered_bytes(MAX_JOINED_BYTES);
+        Ok(Self { files, limits, database: signatures(db.as_deref())?, output, pages: !no_pager })
     }
 }

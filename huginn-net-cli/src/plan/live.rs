@@ -240,6 +240,9 @@ impl LivePlan {
     fn from_arguments(mut args: LiveArguments) -> Result<Self, Failure> {
         prepare(&mut args)?;
         join_networks(&mut args)?;
+        // Files name the sensor as events do.
+        let of_outputs = || args.outputs.iter().find_map(|output| output.run.output.sensor_name.clone());
+        args.run.output.sensor_name = args.run.output.sensor_name.take().or_else(of_outputs);
         let extract = LiveExtractPlan::new(&args)?;
         let plan = AnalysisPlan::of_events(&args.run, &needed_outputs(&args))?;
         let key_logs = GrowingKeyLogs::read(&args.run.analysis.protocols.keylog)?;

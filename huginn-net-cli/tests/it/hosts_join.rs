@@ -148,3 +148,33 @@ fn files_that_are_not_states_are_named_and_others_joined() {
         assert!(output.status.code() == Some(2) && text(&output.stderr).contains(wanted), "{output:?}");
     }
 }
+
+/// The site is of the whole sensor, also of one that writes only text; its name may be that of one output.
+#[test]
+fn state_names_the_sensor_of_a_configuration_with_several_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::create_dir(path("spool")).unwrap();
+    fs::copy(captures::path("hosts-ua.pcap"), path("spool/1.pcap")).unwrap();
+    let text = format!(
+        "interface = ['file:{}']\ncount = 10\nstate = '{}'\nsite = 'berlin'\n\
+         [[output]]\noutput = '{}'\nformat = 'human'\n\
+         [[output]]\noutput = '{}'\nformat = 'json'\nsensor-name = 'berlin-1'\n",
+        path("spool"),
+        path("state"),
+        path("events.txt"),
+        path("events.json")
+    );
+    fs::write(path("live.toml"), text).unwrap();
+    let output = program(&["live", "-q", "--config", &path("live.toml")]);
+    assert!(output.status.success(), "{}", self::text(&output.stderr));
+    let header: Value =
+        serde_json::from_str(fs::read_to_string(path("state")).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!((&header["site"], &header["sensor"]), (&"berlin".into(), &"berlin-1".into()));
+    let events = fs::read_to_string(path("events.json")).unwrap();
+    assert!(
+        events.lines().next().unwrap().contains("\"sensor\":\"berlin-1\",\"site\":\"berlin\""),
+        "{events}"
+    );
+    assert!(!fs::read_to_string(path("events.txt")).unwrap().contains("berlin"));
+}

@@ -93,3 +93,37 @@ impl fmt::Display for Disagreement<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen_by(systems: &[Option<&str>]) -> SeenBy {
+        let mut seen_by = SeenBy::new(None);
+        for (number, system) in systems.iter().enumerate() {
+            let time = Timestamp::new(0, 0, 6);
+            let (sensor, system) = (format!("s{number}").into(), system.map(Into::into));
+            seen_by.add(SensorView { sensor, first_seen: time, last_seen: time, system });
+        }
+        seen_by
+    }
+
+    #[test]
+    fn sensors_disagree_if_two_name_systems_of_different_stacks() {
+        for (systems, wanted) in [
+            (&[][..], None),
+            (&[Some("Linux"), None, Some("Linux")], None),
+            (&[Some("Linux"), Some("Android")], None),
+            (&[None, Some("Windows"), Some("Linux")], Some("s1 says Windows, s2 says Linux")),
+        ] {
+            let found = seen_by(systems);
+            let text = found.disagreement().map(|found| found.to_string());
+            assert_eq!(text.as_deref(), wanted, "{systems:?}");
+        }
+    }
+
+    #[test]
+    fn host_names_its_first_sensors_only() {
+        assert_eq!(seen_by(&[None; 40]).sensors.len(), MAX_SENSORS);
+    }
+}

@@ -24,6 +24,9 @@ const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
 /// Maximum size of the hosts of a file of `live --state`, in bytes: the rest is for the baseline, the header and the end.
 const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES;
 
+/// Maximum number of characters of the name of a sensor or site that is read.
+const MAX_NAME_CHARS: usize = 256;
+
 /// The version of the format. A change of the stored hosts changes it, too.
 const VERSION: u32 = 2;
 
@@ -78,8 +81,13 @@ struct Header {
 }
 
 impl Header {
+    /// The sensor. Its names are in each row of a table: the first characters of longer ones stand for them.
     fn point(&self) -> ObservationPoint {
-        ObservationPoint::new(self.site.as_deref(), self.sensor.as_deref())
+        let name = |name: &Option<String>| -> Option<Arc<str>> {
+            let name: String = name.as_ref()?.chars().take(MAX_NAME_CHARS).collect();
+            Some(name.into())
+        };
+        ObservationPoint::new(name(&self.site), name(&self.sensor))
     }
 }
 
