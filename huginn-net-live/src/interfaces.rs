@@ -10,7 +10,7 @@ use crate::device_drops::{self, DeviceDrops};
 use huginn_net_core::Timestamp;
 
 use crate::backend::CaptureBackend;
-use crate::inputs::{FILE_PREFIX, TCP_PREFIX, UDP_PREFIX, is_interface};
+use crate::inputs::{self, is_interface};
 use crate::stats::InterfaceCounters;
 use crate::targets::Target;
 use crate::{
@@ -396,7 +396,7 @@ fn group(name: &str, options: &LiveOptions, queues: NonZeroUsize) -> Result<Opti
             Fanout::Udp(Arc::new(UdpGroup::new(sockets)))
         };
         let packet = || Fanout::Packet(Arc::new(PacketGroup::default()));
-        match name.strip_prefix(UDP_PREFIX) {
+        match name.strip_prefix(inputs::UDP_PREFIX) {
             Some(target) => Ok(crate::udp::has_queues(name, target)?.then(udp)),
             None => Ok((options.backend == Backend::Packet && is_interface(name)).then(packet)),
         }
@@ -444,7 +444,7 @@ fn open(
         return Err(LiveError::ExpressionNeedsInterface { name: name.to_owned() });
     }
     #[cfg(target_os = "linux")]
-    if let Some(target) = name.strip_prefix(UDP_PREFIX) {
+    if let Some(target) = name.strip_prefix(inputs::UDP_PREFIX) {
         let group = match &fanout {
             Some(Fanout::Udp(group)) => Some(&**group),
             _ => None,
@@ -456,8 +456,8 @@ fn open(
     #[cfg(unix)]
     {
         use crate::stream::StreamBackend;
-        let connect = || name.strip_prefix(TCP_PREFIX).map(|to| StreamBackend::connect(name, to, options));
-        let follow = || name.strip_prefix(FILE_PREFIX).map(|path| StreamBackend::follow(name, path, options));
+        let connect = || name.strip_prefix(inputs::TCP_PREFIX).map(|to| StreamBackend::connect(name, to, options));
+        let follow = || name.strip_prefix(inputs::FILE_PREFIX).map(|path| StreamBackend::follow(name, path, options));
         if let Some(opened) = connect().or_else(follow) {
             let (backend, is_up) = opened?;
             if !is_up {

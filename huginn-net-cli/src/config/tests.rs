@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use huginn_net_live::is_pattern;
+
 use super::*;
 use crate::args::{Format, LiveArguments};
 
@@ -210,5 +212,5 @@ fn files_of_the_project_are_valid() {
     let (_, text) = manifest.split_once("huginn-net.toml: |\n").unwrap();
     let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("    ")).collect();
     let live = parse_with(&lines.join("\n"), &[]).unwrap();
-    assert!(live.capture.wait && live.service.metrics.is_some());
+    assert!(live.service.metrics.is_some() && live.interfaces.iter().all(|name| is_pattern(name)));
 }

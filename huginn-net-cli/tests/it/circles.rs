@@ -36,7 +36,6 @@ const CIRCLES: &[(&str, &str, &str, &str)] = &[
     ("huginn-net-http", "http1", "head head_buffer head_reader", "a head is read from a buffer, which finds its lines, and from pieces by a reader"),
     ("huginn-net-http", "http2", "akamai connection reader", "the reader of frames builds the fingerprint, which reads frames to be parsed from bytes"),
     ("huginn-net-live", "", "backend frame_batch queues", "a backend fills batches, whose clock is that of its queue"),
-    ("huginn-net-live", "", "interfaces notice", "interfaces report notices, which name interfaces"),
     ("huginn-net-ssh", "", "observer parser peers", "the observer runs the parsers, which emit the events of the observer"),
     ("huginn-net-tcp", "", "error layout quirks raw_sig signature window", "a signature is parsed from quirks, and written as text that is parsed again"),
     ("huginn-net-tls", "", "fingerprint/ hello/", "a hello keeps its fingerprints, so that each is computed once"),

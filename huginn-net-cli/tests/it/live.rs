@@ -946,8 +946,8 @@ fn doctor_says_what_is_wrong_and_needs_no_rights() {
         state(&rows, check);
     }
     assert_eq!(state(&doctor(&["-i", "nonexistent0"]), "interface"), "wrong");
-    let rows = doctor(&["-i", "any", "-i", "!nonexistent*", "-i", "lo"]);
-    let row = rows.iter().find(|row| row["check"] == "interfaces").unwrap();
+    let of_patterns = doctor(&["-i", "any", "-i", "!nonexistent*", "-i", "lo"]);
+    let row = of_patterns.iter().find(|row| row["check"] == "interfaces").unwrap();
     assert_eq!((row["state"].as_str(), row["of"].as_str()), (Some("ok"), Some("any !nonexistent* lo")));
     assert!(row["found"].as_str().unwrap().starts_with("now lo"), "{row}");
     assert_eq!(state(&doctor(&["-i", "nonexistent*"]), "interfaces"), "note");
