@@ -307,10 +307,11 @@ impl Renderer {
 /// A text with its number. A text of options without numbers has none.
 #[cfg(unix)]
 pub(crate) fn with_number(text: &[u8], number: u64) -> Cow<'_, [u8]> {
-    let mark = NUMBER_MARK.as_bytes();
-    match text.windows(mark.len()).position(|bytes| bytes == mark).and_then(|at| text.split_at_checked(at)) {
+    // Most formats have it near their end.
+    let is_mark = |byte: &u8| NUMBER_MARK.as_bytes() == [*byte];
+    match text.iter().rposition(is_mark).and_then(|at| text.split_at_checked(at)) {
         Some((before, rest)) => {
-            let after = rest.get(mark.len()..).unwrap_or_default();
+            let after = rest.get(NUMBER_MARK.len()..).unwrap_or_default();
             Cow::Owned([before, number.to_string().as_bytes(), after].concat())
         }
         None => Cow::Borrowed(text),
