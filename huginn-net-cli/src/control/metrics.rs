@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
+use huginn_net::core::Replaceable;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
@@ -17,7 +18,7 @@ use tokio::{task, time};
 
 use super::clients::Clients;
 use super::exposition::{self, Format};
-use super::{ACCEPT_RETRY_DELAY, Health, MetricsConfig, Readings};
+use super::{ACCEPT_RETRY_DELAY, Health, MetricsAccess, Readings};
 
 /// Maximum lifetime of a connection to the metrics, which serves one request: the default `scrape_timeout` of
 /// Prometheus.
@@ -30,38 +31,42 @@ const MAX_METRICS_HEAD_BYTES: usize = 16 << 10;
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
 /// Serves all clients.
-pub(super) async fn serve(listener: TcpListener, config: Arc<MetricsConfig>, readings: Arc<Readings>) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    access: Replaceable<MetricsAccess>,
+    readings: Arc<Readings>,
+) {
     let mut clients = Clients::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
-        let answer = answer(stream, Arc::clone(&config), Arc::clone(&readings));
+        let answer = answer(stream, access.get(), Arc::clone(&readings));
         // Slow clients get no answer.
         clients.admit(|_| async { drop(time::timeout(METRICS_CONNECTION_TIMEOUT, answer).await) });
     }
 }
 
-async fn answer(stream: TcpStream, config: Arc<MetricsConfig>, readings: Arc<Readings>) {
+async fn answer(stream: TcpStream, access: Arc<MetricsAccess>, readings: Arc<Readings>) {
     #[cfg(feature = "tls")]
-    if let Some(tls) = &config.tls {
+    if let Some(tls) = &access.tls {
         if let Ok(stream) = tokio_rustls::TlsAcceptor::from(Arc::clone(tls)).accept(stream).await {
-            let _ = answer_over(stream, config, readings).await;
+            let _ = answer_over(stream, access, readings).await;
         }
         return;
     }
-    let _ = answer_over(stream, config, readings).await;
+    let _ = answer_over(stream, access, readings).await;
 }
 
 async fn answer_over(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    config: Arc<MetricsConfig>,
+    access: Arc<MetricsAccess>,
     readings: Arc<Readings>,
 ) -> hyper::Result<()> {
     let service = service_fn(|request| {
-        let (config, readings) = (Arc::clone(&config), Arc::clone(&readings));
-        async move { Ok::<_, Infallible>(respond(request, &config, readings).await) }
+        let (access, readings) = (Arc::clone(&access), Arc::clone(&readings));
+        async move { Ok::<_, Infallible>(respond(request, &access, readings).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
@@ -74,7 +79,7 @@ async fn answer_over(
 
 async fn respond(
     request: Request<Incoming>,
-    config: &MetricsConfig,
+    access: &MetricsAccess,
     readings: Arc<Readings>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path();
@@ -92,7 +97,7 @@ async fn respond(
     }
     // Of several values, the first one counts.
     let authorization = request.headers().get(AUTHORIZATION).map_or(&[][..], HeaderValue::as_bytes);
-    if config.token.is_some_and(|token| !token.admits(authorization)) {
+    if access.token.is_some_and(|token| !token.admits(authorization)) {
         let mut response =
             plain(StatusCode::UNAUTHORIZED, "the token of --metrics-token-file is missing or wrong\n");
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

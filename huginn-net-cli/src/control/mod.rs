@@ -30,9 +30,7 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use self::counters::LiveCounters;
-#[cfg(feature = "tls")]
-pub(crate) use self::metrics_config::metrics_tls;
-pub(crate) use self::metrics_config::{MetricsConfig, MetricsToken};
+pub(crate) use self::metrics_config::{MetricsAccess, MetricsConfig, MetricsFiles};
 pub(crate) use self::requests::{ControlAnswer, ControlRequest};
 pub(crate) use self::socket_file::SocketConfig;
 use self::socket_file::SocketFile;
@@ -175,7 +173,7 @@ impl Sockets {
             if let Some((listener, config)) = metrics {
                 listener.set_nonblocking(true)?;
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                runtime.spawn(metrics::serve(listener, Arc::new(config), Arc::clone(&readings)));
+                runtime.spawn(metrics::serve(listener, config.access, Arc::clone(&readings)));
             }
             if let Some(socket) = &p0f {
                 runtime.spawn(p0f_socket::serve(socket.listener()?, hosts));

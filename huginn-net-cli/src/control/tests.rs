@@ -52,11 +52,12 @@ fn p0f_config(socket: SocketConfig) -> ControlConfig {
     ControlConfig { p0f: Some(socket), ..ControlConfig::default() }
 }
 
+fn metrics_at(address: SocketAddr) -> MetricsConfig {
+    MetricsConfig::new(address, MetricsFiles::default()).unwrap()
+}
+
 fn metrics_config() -> ControlConfig {
-    ControlConfig {
-        metrics: Some(MetricsConfig::new((Ipv4Addr::LOCALHOST, 0).into())),
-        ..ControlConfig::default()
-    }
+    ControlConfig { metrics: Some(metrics_at((Ipv4Addr::LOCALHOST, 0).into())), ..ControlConfig::default() }
 }
 
 fn no_reload() -> StartReload {
@@ -265,12 +266,10 @@ fn socket_belongs_to_unprivileged_user() {
 #[test]
 fn port_in_use_is_named_in_error() {
     let (address, server) = serve_metrics();
-    let error = Sockets::bind(&ControlConfig {
-        metrics: Some(MetricsConfig::new(address)),
-        ..ControlConfig::default()
-    })
-    .unwrap_err()
-    .to_string();
+    let error =
+        Sockets::bind(&ControlConfig { metrics: Some(metrics_at(address)), ..ControlConfig::default() })
+            .unwrap_err()
+            .to_string();
     assert!(error.starts_with(&format!("--metrics {address}: ")), "{error}");
     server.stop();
 }
@@ -448,15 +447,16 @@ fn reload_of_a_sensor_that_ends_fails() {
 fn metrics_need_the_token_and_health_does_not() {
     let (folder, _) = folder();
     let path = folder.path().join("token");
+    let files = MetricsFiles { token: Some(path.clone()), tls: None };
     for wrong in ["", " \n", "two words", "\u{fc}"] {
         fs::write(&path, wrong).unwrap();
-        let error = MetricsToken::read("--metrics-token-file", &path).unwrap_err();
+        let error = files.read().unwrap_err();
         assert!(error.starts_with("--metrics-token-file: ") && error.contains("one word"), "{error}");
     }
     fs::write(&path, "secret-1\n").unwrap();
-    let token = MetricsToken::read("--metrics-token-file", &path).unwrap();
-    let mut config = metrics_config();
-    config.metrics.as_mut().unwrap().token = Some(token);
+    let metrics = MetricsConfig::new((Ipv4Addr::LOCALHOST, 0).into(), files.clone()).unwrap();
+    let access = metrics.access.clone();
+    let config = ControlConfig { metrics: Some(metrics), ..ControlConfig::default() };
     let sockets = Sockets::bind(&config).unwrap();
     let address = sockets.metrics_address().unwrap();
     let server = sockets.serve(hosts(), readings(), no_reload()).unwrap().unwrap();
@@ -477,5 +477,12 @@ fn metrics_need_the_token_and_health_does_not() {
     }
     let health = request(address, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(health.starts_with("HTTP/1.1 200 OK\r\n"), "{health}");
+    fs::write(&path, "secret-2").unwrap();
+    access.replace(files.read().unwrap());
+    for (token, status) in [("secret-1", "401"), ("secret-2", "200")] {
+        let header = format!("Authorization: Bearer {token}\r\n");
+        let answer = request(address, &format!("GET /metrics HTTP/1.1\r\nHost: x\r\n{header}\r\n"));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer:.200}");
+    }
     server.stop();
 }

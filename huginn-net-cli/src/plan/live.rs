@@ -20,9 +20,7 @@ use crate::args::{
     BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments, ServiceArguments,
 };
 use crate::config;
-#[cfg(feature = "tls")]
-use crate::control::metrics_tls;
-use crate::control::{ControlConfig, MetricsConfig, MetricsToken, SocketConfig};
+use crate::control::{ControlConfig, MetricsConfig, MetricsFiles, SocketConfig};
 use crate::failure::Failure;
 use crate::output::{Selected, Zone};
 use crate::paths::{new_name, resolved, unread_name};
@@ -247,7 +245,8 @@ impl LivePlan {
         let plan = AnalysisPlan::of_events(&args.run, &needed_outputs(&args))?;
         let key_logs = GrowingKeyLogs::read(&args.run.analysis.protocols.keylog)?;
         let plan = plan.decrypt(key_logs.as_ref().map(GrowingKeyLogs::secrets));
-        let (plan, reload) = ReloadPlan::new(&args, plan);
+        let metrics = metrics_config(&args.service)?;
+        let (plan, reload) = ReloadPlan::new(&args, plan, metrics.clone());
         let is_p0f = is_p0f(&args);
         let LiveArguments { capture, run, outputs, service, .. } = args;
         let EventRunArguments { events, baseline, output, .. } = run;
@@ -290,7 +289,7 @@ impl LivePlan {
                 outputs,
                 extract,
                 key_logs,
-                metrics: metrics_config(&service)?,
+                metrics,
                 p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
                 requests: service.control,
                 hosts_file: service.hosts_file,
@@ -398,25 +397,11 @@ fn names_after<'a>(interfaces: &'a [String], prefix: &'a str) -> impl Iterator<I
 /// Reads the files that say who may read metrics.
 fn metrics_config(service: &ServiceArguments) -> Result<Option<MetricsConfig>, Failure> {
     let Some(address) = service.metrics else { return Ok(None) };
-    let mut config = MetricsConfig::new(address);
-    let wrong = |error: String| Failure::Usage(error.into());
-    if let Some(path) = &service.metrics_token_file {
-        config.token = Some(MetricsToken::read("--metrics-token-file", path).map_err(wrong)?);
-    }
-    if let (Some(certificate), Some(key)) = (&service.metrics_tls_cert, &service.metrics_tls_key) {
-        #[cfg(feature = "tls")]
-        {
-            config.tls = Some(metrics_tls(certificate, key).map_err(wrong)?);
-        }
-        #[cfg(not(feature = "tls"))]
-        {
-            let _ = (certificate, key);
-            return Err(wrong(
-                "--metrics-tls-cert: this build has no TLS: build it with `--features tls`".into(),
-            ));
-        }
-    }
-    Ok(Some(config))
+    let files = MetricsFiles {
+        token: service.metrics_token_file.clone(),
+        tls: service.metrics_tls_cert.clone().zip(service.metrics_tls_key.clone()),
+    };
+    MetricsConfig::new(address, files).map(Some).map_err(|error| Failure::Usage(error.into()))
 }
 
 /// The source and the analyzer of a capture.

@@ -18,6 +18,7 @@ use super::live_output::{is_tls, tls_files};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
 use crate::args::{Category, DatabaseArguments, LiveArguments, OptionValues};
 use crate::config;
+use crate::control::{MetricsAccess, MetricsConfig};
 use crate::failure::Failure;
 #[cfg(feature = "tls")]
 use crate::output::TlsFiles;
@@ -33,6 +34,7 @@ pub(crate) struct ReloadPlan {
     options: Options,
     surroundings: Surroundings,
     files: NamedFiles,
+    metrics: Option<MetricsConfig>,
     settings: ReplaceableSettings,
     watch: Option<WatchFiles>,
 }
@@ -145,6 +147,8 @@ pub(crate) struct Reread {
     pub(crate) lists: Option<Result<(WatchLists, LoadedLists), Failure>>,
     /// Whether the files of outputs over TLS are valid: each connection reads them again.
     pub(crate) tls: Result<(), Failure>,
+    /// Who may read metrics; `None` if no file says so.
+    pub(crate) metrics: Option<Result<MetricsAccess, Failure>>,
 }
 
 /// A valid configuration.
@@ -160,9 +164,14 @@ pub(crate) struct Configuration {
 
 impl ReloadPlan {
     /// Makes the settings of an analysis replaceable; `None` if no file has any.
-    pub(super) fn new(args: &LiveArguments, plan: AnalysisPlan) -> (AnalysisPlan, Option<Self>) {
+    pub(super) fn new(
+        args: &LiveArguments,
+        plan: AnalysisPlan,
+        metrics: Option<MetricsConfig>,
+    ) -> (AnalysisPlan, Option<Self>) {
         let files = NamedFiles::new(args);
-        if args.config.is_none() && files.paths().next().is_none() {
+        let metrics = metrics.filter(|metrics| metrics.files.paths().next().is_some());
+        if args.config.is_none() && files.paths().next().is_none() && metrics.is_none() {
             return (plan, None);
         }
         // Options change with a configuration file only.
@@ -175,6 +184,7 @@ impl ReloadPlan {
             options: Options::new(args),
             surroundings: Surroundings::default(),
             files,
+            metrics,
             settings,
             watch: plan.watch_files(),
         };
@@ -188,7 +198,8 @@ impl ReloadPlan {
 
     /// The files that are read again.
     pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.config.iter().chain(self.files.paths()).cloned()
+        let of_metrics = self.metrics.iter().flat_map(|metrics| metrics.files.paths());
+        self.config.iter().chain(self.files.paths()).chain(of_metrics).cloned()
     }
 
     /// Whether options may change.
@@ -208,6 +219,10 @@ impl ReloadPlan {
             databases: has_databases.then(|| read_databases(&files.databases)),
             lists: self.watch.is_some().then(|| read_lists(&files.lists)),
             tls: files.check_tls(),
+            metrics: self
+                .metrics
+                .as_ref()
+                .map(|metrics| metrics.files.read().map_err(|error| Failure::Usage(error.into()))),
             configuration,
         }
     }
@@ -263,6 +278,13 @@ impl ReloadPlan {
         self.settings.databases.replace(databases);
     }
 
+    /// Admits these readers of metrics from now on.
+    pub(crate) fn use_metrics(&self, access: MetricsAccess) {
+        if let Some(metrics) = &self.metrics {
+            metrics.access.replace(access);
+        }
+    }
+
     /// Uses the lists from now on.
     pub(crate) fn use_lists(&self, lists: WatchLists) {
         if let Some(watch) = &self.watch {
@@ -284,7 +306,8 @@ impl ReloadPlan {
         let ReplaceableSettings { databases, filter } = &self.settings;
         let filters = filter.as_ref().map_or(0, |filter| filter.free_replaced());
         let lists = self.watch.as_ref().map_or(0, |watch| watch.handle.free_replaced());
-        databases.free_replaced() == 0 && filters == 0 && lists == 0
+        let metrics = self.metrics.as_ref().map_or(0, |metrics| metrics.access.free_replaced());
+        databases.free_replaced() == 0 && filters == 0 && lists == 0 && metrics == 0
     }
 }
 

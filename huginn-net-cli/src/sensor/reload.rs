@@ -139,14 +139,18 @@ impl Reload {
 
     fn read_and_use(&mut self, errors: &mut Vec<String>) {
         let start = Instant::now();
-        let Reread { configuration, databases, lists, tls } = match at_low_priority(|| self.plan.read()) {
-            Ok(reread) => reread,
-            Err(error) => {
-                self.fail(format!("cannot read files again: {error}"), errors);
-                return;
-            }
-        };
-        let is_valid = !matches!(databases, Some(Err(_))) && !matches!(lists, Some(Err(_))) && tls.is_ok();
+        let Reread { configuration, databases, lists, tls, metrics } =
+            match at_low_priority(|| self.plan.read()) {
+                Ok(reread) => reread,
+                Err(error) => {
+                    self.fail(format!("cannot read files again: {error}"), errors);
+                    return;
+                }
+            };
+        let is_valid = !matches!(databases, Some(Err(_)))
+            && !matches!(lists, Some(Err(_)))
+            && tls.is_ok()
+            && !matches!(metrics, Some(Err(_)));
         // Options that changed are used together, with the files that they name.
         let has_changes =
             matches!(&configuration, Some(Ok(configuration)) if !configuration.changed.is_empty());
@@ -184,6 +188,11 @@ impl Reload {
                 self.counters.count(|counters| &mut counters.watch_lists, false);
                 self.stays(&error, "the watch lists stay as they were", errors);
             }
+            _ => {}
+        }
+        match metrics {
+            Some(Ok(access)) if !is_refused => self.plan.use_metrics(access),
+            Some(Err(error)) => self.stays(&error, "the readers of metrics stay as they were", errors),
             _ => {}
         }
         // An invalid configuration may name others.

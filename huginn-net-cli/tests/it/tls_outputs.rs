@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -105,6 +105,16 @@ fn sensor(folder: &Path, options: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.args(["live", "--config", config.to_str().unwrap()]);
     command
+}
+
+/// A sensor that ends with its test, also if that fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Reads the capture and ends.
@@ -256,11 +266,11 @@ fn metrics_are_served_over_https_with_a_token() {
     fs::write(folder.path().join("token"), "secret\n").unwrap();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let options = format!(
-        "output = '/dev/null'\nmetrics = '{address}'\nmetrics-token-file = '{place}/token'\nmetrics-tls-cert = '{place}/metrics.pem'\nmetrics-tls-key = '{place}/metrics.key'\n"
+        "output = '/dev/null'\nmetrics = '{address}'\nmetrics-token-file = '{place}/token'\nmetrics-tls-cert = '{place}/metrics.pem'\nmetrics-tls-key = '{place}/metrics.key'\ncontrol = '{place}/c'\n"
     );
     let mut command = sensor(folder.path(), &options);
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut running = Running(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut stderr = BufReader::new(running.0.stderr.take().unwrap()).lines();
     let wanted = format!("huginn-net: metrics at https://{address}/metrics");
     assert!(stderr.any(|line| line.unwrap() == wanted));
     let provider = Arc::new(ring::default_provider());
@@ -283,6 +293,25 @@ fn metrics_are_served_over_https_with_a_token() {
     assert!(answer.contains("huginn_net_frames_total"), "{answer:.300}");
     assert!(get("GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 401 "));
     assert!(get("GET /healthz HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 "));
+    // A new token and certificate are used after a reload.
+    fs::write(folder.path().join("token"), "other\n").unwrap();
+    let (renewed, key) = authority.certify("127.0.0.1");
+    fs::write(folder.path().join("metrics.pem"), renewed.pem()).unwrap();
+    let control = folder.path().join("c");
+    let reload = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+        let output = command.args(["reload", "--control"]).arg(&control).output().unwrap();
+        (output.status.code(), self::stderr(&output))
+    };
+    let (status, reason) = reload();
+    assert_eq!(status, Some(1), "{reason}");
+    assert!(reason.contains("metrics.key: ") && reason.contains("readers of metrics stay"), "{reason}");
+    assert!(
+        get("GET /metrics HTTP/1.0\r\nAuthorization: Bearer secret\r\n\r\n").starts_with("HTTP/1.0 200 ")
+    );
+    fs::write(folder.path().join("metrics.key"), key.serialize_pem()).unwrap();
+    assert_eq!(reload(), (Some(0), String::new()));
+    assert!(get("GET /metrics HTTP/1.0\r\nAuthorization: Bearer other\r\n\r\n").starts_with("HTTP/1.0 200 "));
     // Without TLS there is nothing.
     let mut plain = TcpStream::connect(address).unwrap();
     plain.set_read_timeout(Some(WAIT)).unwrap();
@@ -290,8 +319,6 @@ fn metrics_are_served_over_https_with_a_token() {
     let mut answer = Vec::new();
     let _ = plain.read_to_end(&mut answer);
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP/1"));
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 /// A server dies, and another one with a certificate of another authority takes its port: the sensor reads its files again.
@@ -303,14 +330,26 @@ fn next_connection_has_the_files_of_a_reload() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let options = format!("output = 'tls:{address}'\ntls-ca = '{place}/ca.pem'\ncontrol = '{place}/c'\n");
-    let mut child = sensor(folder.path(), &options).spawn().unwrap();
+    let _running = Running(sensor(folder.path(), &options).spawn().unwrap());
+    listener.set_nonblocking(true).unwrap();
+    // The first line that a server gets. Earlier connections, with the files of then, wait for it, too.
     let accept = |server: Arc<ServerConfig>| {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(WAIT)).unwrap();
-        let mut tls = ServerConnection::new(server).unwrap();
-        let mut line = String::new();
-        BufReader::new(Stream::new(&mut tls, &mut stream)).read_line(&mut line).unwrap();
-        line
+        let began = Instant::now();
+        loop {
+            assert!(began.elapsed() < WAIT, "no connection");
+            let Ok((mut stream, _)) = listener.accept() else {
+                thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            stream.set_nonblocking(false).unwrap();
+            stream.set_read_timeout(Some(WAIT)).unwrap();
+            let mut tls = ServerConnection::new(Arc::clone(&server)).unwrap();
+            let mut line = String::new();
+            let read = BufReader::new(Stream::new(&mut tls, &mut stream)).read_line(&mut line);
+            if read.is_ok() && !line.is_empty() {
+                return line;
+            }
+        }
     };
     let event = |line: String| serde_json::from_str::<Value>(&line).unwrap()["event"].is_string();
     assert!(event(accept(first.server("127.0.0.1", false))));
@@ -332,6 +371,4 @@ fn next_connection_has_the_files_of_a_reload() {
     assert_eq!(reload().status.code(), Some(0));
     fs::copy(captures::path("curl-nginx.pcap"), folder.path().join("spool/2.pcap")).unwrap();
     assert!(event(accept(second.server("127.0.0.1", false))));
-    child.kill().unwrap();
-    child.wait().unwrap();
 }

@@ -13,7 +13,7 @@ use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
 const MAX_WRITE_BYTES: usize = 1 << 15;
 
 /// Time that a server of TLS 1.3 has to refuse the certificate of the client, which it checks after the client has begun to write.
-const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum number of reads before a write: a server has little to say.
 const MAX_READS: usize = 16;
