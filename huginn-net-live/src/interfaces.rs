@@ -456,8 +456,10 @@ fn open(
     #[cfg(unix)]
     {
         use crate::stream::StreamBackend;
-        let connect = || name.strip_prefix(inputs::TCP_PREFIX).map(|to| StreamBackend::connect(name, to, options));
-        let follow = || name.strip_prefix(inputs::FILE_PREFIX).map(|path| StreamBackend::follow(name, path, options));
+        let connect =
+            || name.strip_prefix(inputs::TCP_PREFIX).map(|to| StreamBackend::connect(name, to, options));
+        let follow =
+            || name.strip_prefix(inputs::FILE_PREFIX).map(|path| StreamBackend::follow(name, path, options));
         if let Some(opened) = connect().or_else(follow) {
             let (backend, is_up) = opened?;
             if !is_up {

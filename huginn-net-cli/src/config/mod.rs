@@ -146,7 +146,7 @@ pub(crate) fn locate(place: Option<&ConfigPlace>, failure: Failure) -> Failure {
     let (Some(ConfigPlace { path, table, lines, typed }), Failure::Usage(reason)) = (place, &failure) else {
         return failure;
     };
-    let option = reason.strip_prefix("--").and_then(|text| text.split([':', ' ']).next());
+    let option = reason.strip_prefix("--").and_then(|text| text.split([':', ' ', ',']).next());
     if option.is_some_and(|option| typed.contains(option)) {
         return failure;
     }
