@@ -94,7 +94,7 @@ impl Copies {
 #[inline]
 fn set_of(hash: u64) -> usize {
     // The upper half: the last bit is always set.
-    usize::try_from((hash >> 32) % COPY_SETS as u64).unwrap_or(0)
+    usize::try_from(hash >> 32).unwrap_or(0) % COPY_SETS
 }
 
 /// Clears what may differ between copies, in the head of an IP packet.
@@ -175,6 +175,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use proptest::prelude::*;
 

@@ -37,6 +37,7 @@ fn step(code: u32, k: u32) -> sock_filter {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use super::*;
 
