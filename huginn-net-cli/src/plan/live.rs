@@ -346,11 +346,10 @@ impl LivePlan {
             ports: parts.sandbox.then(|| ports.clone()),
         };
         surroundings.check(&outputs)?;
-        let files = outputs.iter().filter_map(|output| output.target.file());
+        let files = outputs.iter().filter_map(|output| Some((output.option(), output.target.file()?)));
         let policy = Policy {
             user: parts.user,
             writable: files
-                .map(|path| ("--output", path))
                 .chain(of_options.into_iter().filter_map(|(option, path)| Some((option, path?))))
                 .map(|(option, path)| (option, path.to_owned()))
                 .collect(),

@@ -67,6 +67,11 @@ impl LiveOutputPlan {
         Ok(Self { name, content, rotation, hour_folders, once: args.once, statistics, values, ..plan })
     }
 
+    /// The option that names its place.
+    pub(super) fn option(&self) -> &'static str {
+        if matches!(self.content, OutputContent::Zeek(..)) { "--zeek-dir" } else { "--output" }
+    }
+
     /// An output without options.
     pub(super) fn of_target(target: Target, content: OutputContent) -> Result<Self, Failure> {
         let target = LiveTarget::new(target).map_err(|error| Failure::Usage(error.into()))?;
@@ -304,7 +309,7 @@ impl Surroundings {
                 return Err(Failure::Usage(message.into()));
             }
         }
-        let of_outputs = outputs.iter().filter_map(|output| Some(("--output", output.target.file()?)));
+        let of_outputs = outputs.iter().filter_map(|output| Some((output.option(), output.target.file()?)));
         let of_others = self.files.iter().map(|(option, path)| (*option, path.as_path()));
         let mut seen: Vec<(&str, &Path)> = Vec::new();
         for (option, path) in of_outputs.chain(of_others) {

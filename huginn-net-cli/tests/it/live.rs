@@ -1616,7 +1616,7 @@ fn zeek_logs_of_live_traffic_are_those_of_captures() {
     }
     let absent = path("absent");
     let (status, stderr) = live(&["-i", &spool, "--format", "zeek", "--zeek-dir", absent.to_str().unwrap()]);
-    assert!(status == 1 && stderr.contains("absent"), "{status}: {stderr}");
+    assert!(status == 1 && stderr.contains("/absent: No such file"), "{status}: {stderr}");
 }
 
 #[test]
