@@ -80,11 +80,11 @@ impl TlsStream {
                 "the server closed the connection during the TLS handshake",
             ));
         }
-        self.process()
+        self.process().map(|_| ())
     }
 
-    /// Processes what was read, and forgets what the server says.
-    fn process(&mut self) -> io::Result<()> {
+    /// Processes what was read, and forgets what the server says. Returns whether it says no more.
+    fn process(&mut self) -> io::Result<bool> {
         let state = self.tls.process_new_packets().map_err(|error| {
             // The alert that says why.
             let _ = self.tls.write_tls(&mut self.stream);
@@ -92,7 +92,7 @@ impl TlsStream {
         })?;
         let plain = u64::try_from(state.plaintext_bytes_to_read()).unwrap_or(u64::MAX);
         io::copy(&mut self.tls.reader().take(plain), &mut io::sink())?;
-        Ok(())
+        Ok(state.peer_has_closed())
     }
 
     /// Whether the server has closed the connection.
@@ -103,7 +103,8 @@ impl TlsStream {
         for _ in 0..MAX_READS {
             match self.tls.read_tls(&mut self.stream) {
                 Ok(0) => return Ok(true),
-                Ok(_) => self.process()?,
+                Ok(_) if self.process()? => return Ok(true),
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
