@@ -65,7 +65,7 @@ pub(super) fn run(args: HostsJoinArguments) -> Result<Outcome, Failure> {
 struct Points {
     states: u64,
     /// The first file of each sensor with a name.
-    files: BTreeMap<(Option<Arc<str>>, Arc<str>), Arc<str>>,
+    files: BTreeMap<ObservationPoint, Arc<str>>,
     sites: BTreeSet<Option<Arc<str>>>,
     /// The files without a site.
     without_site: Vec<Arc<str>>,
@@ -73,20 +73,21 @@ struct Points {
 
 impl Points {
     fn add(&mut self, point: ObservationPoint, file: Arc<str>) {
-        let ObservationPoint { site, sensor, .. } = point;
         self.states = self.states.saturating_add(1);
-        self.sites.insert(site.clone());
-        if site.is_none() {
+        self.sites.insert(point.site.clone());
+        if point.site.is_none() {
             self.without_site.push(Arc::clone(&file));
         }
-        let Some(sensor) = sensor else { return };
-        let shown = format!("{:#}", Escaped(sensor.as_bytes()));
-        match self.files.get(&(site.clone(), Arc::clone(&sensor))) {
-            Some(first) => stderr::report(&format_args!(
-                "{first} and {file} are both of the sensor '{shown}': what both have counts twice"
-            )),
+        let Some(sensor) = &point.sensor else { return };
+        match self.files.get(&point) {
+            Some(first) => {
+                let sensor = Escaped(sensor.as_bytes());
+                stderr::report(&format_args!(
+                    "{first} and {file} are both of the sensor '{sensor:#}': what both have counts twice"
+                ));
+            }
             None => {
-                self.files.insert((site, sensor), file);
+                self.files.insert(point, file);
             }
         }
     }

@@ -12,7 +12,7 @@ const MAX_SENSORS: usize = 16;
 /// A sensor, and the site where it is.
 ///
 /// Equal addresses at two sites are two hosts. A sensor without a site is at a site without a name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ObservationPoint {
     /// The name of the site.
