@@ -20,6 +20,12 @@ readonly NOW="2026-12-01 12:00:00"
 job() { dist/fleet/job.py --now "$NOW" --json "$tmp/fleet/sensors.csv" "$@"; }
 job "$tmp/fleet/events/*.json" >"$tmp/json"
 
+# What a sensor lost, from the records of --statistics: those that docs/events.md shows, of a sensor that was silent.
+mkdir "$tmp/lost"
+cp "$tmp"/fleet/events/*.json "$tmp/lost"
+grep '^{.*"event":"loss"' docs/events.md | jq -c '. + {ts: "2026-12-01T11:59:00Z", site: "berlin", sensor: "berlin-2"}' >"$tmp/lost/loss.json"
+job "$tmp/lost/*.json" | jq -se 'any(.[]; .table == "sensors" and .sensor == "berlin-2" and .packets_lost == 27 and .records_lost == 0 and .is_silent == false)'
+
 if [ -n "$with_parquet" ]; then
     mkdir "$tmp/tables"
     for sensor in berlin-1 berlin-2 paris-1; do

@@ -15,7 +15,9 @@ CREATE TABLE IF NOT EXISTS events (
     asked_name Nullable(String),
     alert Nullable(String),
     alert_id Nullable(String),
-    severity Nullable(String)
+    severity Nullable(String),
+    packets_lost UInt64,
+    records_lost UInt64
 ) ENGINE = MergeTree PARTITION BY toDate(ts) ORDER BY (site, address, ts);
 
 -- The signature of a SYN with the initial TTL: 4:57+7:… and 4:64+0:… are 4:64:…
@@ -40,8 +42,10 @@ INSERT INTO events SELECT
     multiIf(j.event = 'tls_client', j.sni, j.event = 'http_request', j.host, NULL),
     multiIf(j.event = 'tool', j.name, j.event = 'finding', j.finding, j.event = 'match', j.value, NULL),
     j.id,
-    j.severity
-FROM file({events:String}, JSONEachRow, 'ts String, event String, site Nullable(String), sensor Nullable(String), subject Nullable(String), client Tuple(ip Nullable(String)), server Tuple(ip Nullable(String)), label Tuple(class Nullable(String), name Nullable(String)), sig Nullable(String), ja4_stable Nullable(String), akamai_hash Nullable(String), hassh Nullable(String), user_agent Nullable(String), sni Nullable(String), host Nullable(String), name Nullable(String), finding Nullable(String), value Nullable(String), id Nullable(String), severity Nullable(String)') AS j
+    j.severity,
+    ifNull(tupleElement(j.interval, 'kernel_dropped'), 0),
+    ifNull(tupleElement(j.interval, 'records_dropped'), 0)
+FROM file({events:String}, JSONEachRow, 'ts String, event String, site Nullable(String), sensor Nullable(String), subject Nullable(String), client Tuple(ip Nullable(String)), server Tuple(ip Nullable(String)), label Tuple(class Nullable(String), name Nullable(String)), sig Nullable(String), ja4_stable Nullable(String), akamai_hash Nullable(String), hassh Nullable(String), user_agent Nullable(String), sni Nullable(String), host Nullable(String), name Nullable(String), finding Nullable(String), value Nullable(String), id Nullable(String), severity Nullable(String), interval Tuple(kernel_dropped Nullable(UInt64), records_dropped Nullable(UInt64))') AS j
 SETTINGS input_format_json_ignore_unknown_keys_in_named_tuple = 1, input_format_null_as_default = 1;
 
 CREATE VIEW IF NOT EXISTS fingerprints AS
@@ -61,7 +65,7 @@ SELECT site, address, min(ts) AS first_seen, max(ts) AS last_seen,
     arraySort(groupUniqArray(asked_name)) AS asked_names,
     arraySort(groupUniqArray(alert)) AS alerts
 FROM events
-WHERE events.ts <= {now:DateTime64(6, 'UTC')}
+WHERE events.ts <= {now:DateTime64(6, 'UTC')} AND address <> ''
 GROUP BY site, address
 ORDER BY site, address;
 
@@ -82,9 +86,11 @@ HAVING first_seen >= toStartOfDay({now:DateTime64(6, 'UTC')})
 ORDER BY site, kind, value;
 
 -- (d) Sensors.
-SELECT site, sensor, nullIf(max(seen.ts), toDateTime64(0, 6, 'UTC')) AS last_event, countIf(seen.ts > toDateTime64(0, 6, 'UTC')) AS events,
+SELECT site, sensor, nullIf(max(seen.ts), toDateTime64(0, 6, 'UTC')) AS last_event,
+    countIf(seen.ts > toDateTime64(0, 6, 'UTC') AND event NOT IN ('statistics', 'loss')) AS events,
+    sum(packets_lost) AS packets_lost, sum(records_lost) AS records_lost,
     ifNull(last_event < {now:DateTime64(6, 'UTC')} - INTERVAL 1 HOUR, true) AS is_silent
-FROM (SELECT site, sensor, ts FROM events WHERE ts <= {now:DateTime64(6, 'UTC')}) AS seen
+FROM (SELECT site, sensor, event, ts, packets_lost, records_lost FROM events WHERE ts <= {now:DateTime64(6, 'UTC')}) AS seen
 FULL JOIN file({sensors:String}, CSVWithNames, 'site String, sensor String') AS expected USING (site, sensor)
 GROUP BY site, sensor
 ORDER BY last_event NULLS FIRST, site, sensor;

@@ -15,7 +15,9 @@ SELECT
     CASE event WHEN 'tls_client' THEN sni WHEN 'http_request' THEN host END AS asked_name,
     CASE event WHEN 'tool' THEN name WHEN 'finding' THEN finding WHEN 'match' THEN value END AS alert,
     id AS alert_id,
-    severity
+    severity,
+    CASE WHEN event = 'loss' THEN interval.kernel_dropped END AS packets_lost,
+    CASE WHEN event = 'loss' THEN interval.records_dropped END AS records_lost
 FROM read_json(
     getvariable('events'),
     format = 'newline_delimited',
@@ -23,6 +25,7 @@ FROM read_json(
         ts: 'TIMESTAMP', event: 'VARCHAR', site: 'VARCHAR', sensor: 'VARCHAR', subject: 'VARCHAR',
         client: 'STRUCT(ip VARCHAR)', server: 'STRUCT(ip VARCHAR)', label: 'STRUCT(class VARCHAR, name VARCHAR)', sig: 'VARCHAR',
         ja4_stable: 'VARCHAR', akamai_hash: 'VARCHAR', hassh: 'VARCHAR', user_agent: 'VARCHAR', sni: 'VARCHAR',
-        host: 'VARCHAR', name: 'VARCHAR', finding: 'VARCHAR', value: 'VARCHAR', id: 'VARCHAR', severity: 'VARCHAR'
+        host: 'VARCHAR', name: 'VARCHAR', finding: 'VARCHAR', value: 'VARCHAR', id: 'VARCHAR', severity: 'VARCHAR',
+        interval: 'STRUCT(kernel_dropped BIGINT, records_dropped BIGINT)'
     }
 );

@@ -16,5 +16,8 @@ SELECT
     CASE event WHEN 'tls_client' THEN tls_sni WHEN 'http_request' THEN http_host END AS asked_name,
     CASE event WHEN 'tool' THEN tool_name WHEN 'finding' THEN finding WHEN 'match' THEN match_value END AS alert,
     alert_id,
-    alert_severity AS severity
+    alert_severity AS severity,
+    -- Only formats of lines have the records of --statistics.
+    NULL::BIGINT AS packets_lost,
+    NULL::BIGINT AS records_lost
 FROM read_parquet(getvariable('events'), union_by_name = true);

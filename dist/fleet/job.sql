@@ -32,7 +32,7 @@ SELECT
     list_sort(list(DISTINCT asked_name) FILTER (asked_name IS NOT NULL)) AS asked_names,
     list_sort(list(DISTINCT alert) FILTER (alert IS NOT NULL)) AS alerts
 FROM events
-WHERE ts <= getvariable('now')
+WHERE ts <= getvariable('now') AND address IS NOT NULL
 GROUP BY site, address
 ORDER BY site, address;
 
@@ -52,15 +52,18 @@ GROUP BY site, kind, value
 HAVING min(ts) >= date_trunc('day', getvariable('now'))
 ORDER BY site, kind, value;
 
--- (d) Sensors, the one that is silent for longest first. One hour without an event is silence.
+-- (d) Sensors, the one that is silent for longest first. One hour without an event is silence; with --statistics, a sensor is not silent because
+-- its network is.
 CREATE OR REPLACE VIEW sensors AS
 SELECT
     site,
     sensor,
     max(ts) AS last_event,
-    count(ts) AS events,
+    count(ts) FILTER (event NOT IN ('statistics', 'loss')) AS events,
+    coalesce(sum(packets_lost), 0)::BIGINT AS packets_lost,
+    coalesce(sum(records_lost), 0)::BIGINT AS records_lost,
     coalesce(max(ts) < getvariable('now') - INTERVAL 1 HOUR, true) AS is_silent
-FROM (SELECT site, sensor, ts FROM events WHERE ts <= getvariable('now')) AS seen
+FROM (SELECT site, sensor, event, ts, packets_lost, records_lost FROM events WHERE ts <= getvariable('now')) AS seen
 FULL JOIN read_csv(getvariable('sensors'), header = true, all_varchar = true) AS expected USING (site, sensor)
 GROUP BY site, sensor
 ORDER BY last_event NULLS FIRST, site, sensor;
