@@ -124,7 +124,8 @@ pub(crate) fn in_head(name: Option<&[u8]>, text: &[u8], map: &dyn AddressMap) ->
     // Words of the characters of addresses, and what lies between them.
     for word in text.chunk_by(|one, other| is_of_address(*one) == is_of_address(*other)) {
         let is_version = has_products && matches!(*replaced, [.., before, b'/'] if before != b'/');
-        let address = str::from_utf8(word).ok().filter(|word| word.len() >= 2 && !is_version);
+        let is_word = word.first().is_some_and(|byte| is_of_address(*byte)) && !is_version;
+        let address = str::from_utf8(word).ok().filter(|_| is_word);
         let mapped = address.and_then(|word| mapped(word, map));
         is_changed |= mapped.is_some();
         replaced.extend_from_slice(mapped.as_ref().map_or(word, String::as_bytes));
@@ -143,7 +144,8 @@ fn mapped(word: &str, map: &dyn AddressMap) -> Option<String> {
         Ok(IpAddr::V4(address)) => Some(map.map_v4(address).to_string()),
         Ok(IpAddr::V6(address)) => Some(map.map_v6(address).to_string()),
         Err(_) => {
-            let (address, rest) = word.split_at(word.find(':').or_else(|| word.len().checked_sub(1))?);
+            let (address, rest) =
+                word.split_at_checked(word.find(':').or_else(|| word.len().checked_sub(1))?)?;
             let address: Ipv4Addr = address.parse().ok()?;
             Some(format!("{}{rest}", map.map_v4(address)))
         }
@@ -152,6 +154,8 @@ fn mapped(word: &str, map: &dyn AddressMap) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn anonymizer() -> Anonymizer {
@@ -222,6 +226,18 @@ mod tests {
         assert!(!format!("{:?}", anonymizer()).contains('7'));
     }
 
+    proptest! {
+        #[test]
+        fn each_address_between_any_texts_is_replaced(before in "[ =,;\\[\u{feff}é]{0,3}", after in "[ ,;\\]/\u{feff}é]{0,3}", bytes in any::<[u8; 20]>()) {
+            let address = Ipv4Addr::from_bits(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+            let text = format!("{before}{address}{after}");
+            let expected = format!("{before}{}{after}", anonymizer().map_v4(address));
+            prop_assert_eq!(in_head(None, text.as_bytes(), &anonymizer()), Some(expected.into_bytes()));
+            // Bytes that are no text.
+            in_head(None, &bytes, &anonymizer());
+        }
+    }
+
     #[test]
     fn addresses_in_heads_are_replaced() {
         let replaced = |name: &str, text: &str| {
@@ -238,7 +254,17 @@ mod tests {
         ] {
             assert_eq!(replaced("X-Forwarded-For", text), Some(expected));
         }
-        for other in ["www.example.org", "1.2.3.4.5", "a10.1.1.1", "12:30", "1.1 proxy", "", "::x"] {
+        for other in [
+            "\u{feff}",
+            "a\u{feff}1.2.3",
+            "www.example.org",
+            "1.2.3.4.5",
+            "a10.1.1.1",
+            "12:30",
+            "1.1 proxy",
+            "",
+            "::x",
+        ] {
             assert_eq!(replaced("Host", other), None, "{other}");
         }
         assert_eq!(replaced("User-Agent", "Chrome/131.0.0.0"), None);
