@@ -61,7 +61,7 @@ refusals! {
     FIELD_NOT_WRITTEN: "pcap --format csv --fields ja4_stable --events uptime FILE"
         => "--fields: no event that is written has the field '{}': {} it";
     OWN_FIELDS_FORMAT: "pcap --add-field site=berlin FILE"
-        => "--sensor-name, --site and --add-field are for formats of programs: human and p0f have no fields";
+        => "--sensor-name and --add-field are for formats of programs, as is --site: human and p0f have no fields";
     CONNECTION_IDS: "pcap --connection-ids --format eve FILE"
         => "--connection-ids is for --format json with all fields, parquet and arrow: --fields connection_id writes them too, and other formats \
             have numbers of connections of their own";
