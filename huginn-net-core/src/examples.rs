@@ -48,6 +48,13 @@ impl Examples {
         Self(Vec::with_capacity(counters))
     }
 
+    /// Gives the examples without a flow other addresses.
+    pub(crate) fn map_addresses(&mut self, mut map: impl FnMut(Addresses) -> Addresses) {
+        for addresses in self.0.iter_mut().filter_map(|example| example.addresses.as_mut()) {
+            *addresses = map(*addresses);
+        }
+    }
+
     /// Returns the example of a counter.
     pub fn get(&self, counter: &str) -> Option<&Example> {
         self.0.iter().find(|example| example.counter == counter)

@@ -84,6 +84,9 @@ impl AddressMap for Anonymizer {
     }
 
     fn map_v6(&self, address: Ipv6Addr) -> Ipv6Addr {
+        if let Some(address) = address.to_ipv4_mapped() {
+            return self.map_v4(address).to_ipv6_mapped();
+        }
         let kept =
             kept_bits(KEPT_V6.map(|(net, len)| ((net.to_bits() ^ address.to_bits()).leading_zeros(), len)));
         let hidden = u128::MAX.checked_shr(kept).unwrap_or(0);
@@ -114,42 +117,62 @@ const OF_PRODUCTS: [&str; 3] = ["user-agent", "server", "x-powered-by"];
 /// Replaces the addresses in a text of an HTTP head; `None` if it has none. `name`: that of the header field.
 pub(crate) fn in_head(name: Option<&[u8]>, text: &[u8], map: &dyn AddressMap) -> Option<Vec<u8>> {
     // Versions alone.
-    if name.is_some_and(|name| name.to_ascii_lowercase().starts_with(b"sec-ch-")) {
+    if name.is_some_and(|name| name.to_ascii_lowercase().starts_with(b"sec-ch-ua")) {
         return None;
     }
     let is = |known: &str| name.is_some_and(|name| name.eq_ignore_ascii_case(known.as_bytes()));
     let has_products = OF_PRODUCTS.into_iter().any(is);
-    let mut replaced = Vec::new();
+    let mut replaced = Vec::with_capacity(text.len());
     let mut is_changed = false;
-    // Words of the characters of addresses, and what lies between them.
-    for word in text.chunk_by(|one, other| is_of_address(*one) == is_of_address(*other)) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word_len = rest.iter().take_while(|byte| is_of_address(**byte)).count();
         let is_version = has_products && matches!(*replaced, [.., before, b'/'] if before != b'/');
-        let is_word = word.first().is_some_and(|byte| is_of_address(*byte)) && !is_version;
-        let address = str::from_utf8(word).ok().filter(|_| is_word);
-        let mapped = address.and_then(|word| mapped(word, map));
+        // An encoded byte is no part of an address.
+        let copied_len = match rest {
+            [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => 3,
+            _ if is_version => word_len.max(1),
+            _ if word_len == 0 => 1,
+            _ => 0,
+        };
+        let Some((head, after)) = rest.split_at_checked(copied_len.max(word_len)) else { break };
+        rest = after;
+        let mapped =
+            str::from_utf8(head).ok().filter(|_| copied_len == 0).and_then(|word| in_word(word, map));
         is_changed |= mapped.is_some();
-        replaced.extend_from_slice(mapped.as_ref().map_or(word, String::as_bytes));
+        replaced.extend_from_slice(mapped.as_ref().map_or(head, String::as_bytes));
     }
     is_changed.then_some(replaced)
 }
 
-/// Also letters that no address has: a word with one is none.
 fn is_of_address(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'.' || byte == b':'
+    byte.is_ascii_hexdigit() || byte == b'.' || byte == b':'
 }
 
-/// The pseudonym of an address, with its port if there is one.
-fn mapped(word: &str, map: &dyn AddressMap) -> Option<String> {
-    match word.parse() {
-        Ok(IpAddr::V4(address)) => Some(map.map_v4(address).to_string()),
-        Ok(IpAddr::V6(address)) => Some(map.map_v6(address).to_string()),
-        Err(_) => {
-            let (address, rest) =
-                word.split_at_checked(word.find(':').or_else(|| word.len().checked_sub(1))?)?;
-            let address: Ipv4Addr = address.parse().ok()?;
-            Some(format!("{}{rest}", map.map_v4(address)))
-        }
+/// Replaces an address of IPv6, with a colon before or a point after it, or else all of IPv4 in a word.
+fn in_word(word: &str, map: &dyn AddressMap) -> Option<String> {
+    let start = word.strip_prefix(':').filter(|rest| !rest.starts_with(':')).unwrap_or(word);
+    let address = start.trim_end_matches('.');
+    if let Ok(parsed) = address.parse() {
+        let before = word.strip_suffix(start)?;
+        return Some(format!("{before}{}{}", map.map_v6(parsed), start.strip_prefix(address)?));
     }
+    let mut replaced = String::new();
+    let mut is_changed = false;
+    for part in word.split_inclusive(|letter: char| !letter.is_ascii_digit() && letter != '.') {
+        let digits = part.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        let start = digits.trim_start_matches('.');
+        match start.parse() {
+            Ok(address) => {
+                is_changed = true;
+                replaced.push_str(digits.strip_suffix(start)?);
+                replaced.push_str(&map.map_v4(address).to_string());
+            }
+            Err(_) => replaced.push_str(digits),
+        }
+        replaced.push_str(part.strip_prefix(digits)?);
+    }
+    is_changed.then_some(replaced)
 }
 
 #[cfg(test)]
@@ -250,21 +273,17 @@ mod tests {
             ("for=203.0.113.9;by=\"[2001:db8::9]:80\"", format!("for={one};by=\"[{six}]:80\"")),
             ("10.1.1.1:8080", format!("{two}:8080")),
             ("http://10.1.1.1/x?a=203.0.113.9", format!("http://{two}/x?a={one}")),
-            ("at 10.1.1.1.", format!("at {two}.")),
+            ("at 10.1.1.1...", format!("at {two}...")),
+            ("ip:10.1.1.1", format!("ip:{two}")),
+            ("a10.1.1.1", format!("a{two}")),
+            ("/r?u=%2Fx%3D203.0.113.9", format!("/r?u=%2Fx%3D{one}")),
+            ("by:2001:db8::9.", format!("by:{six}.")),
+            ("::ffff:10.1.1.1", format!("::ffff:{two}")),
         ] {
             assert_eq!(replaced("X-Forwarded-For", text), Some(expected));
         }
-        for other in [
-            "\u{feff}",
-            "a\u{feff}1.2.3",
-            "www.example.org",
-            "1.2.3.4.5",
-            "a10.1.1.1",
-            "12:30",
-            "1.1 proxy",
-            "",
-            "::x",
-        ] {
+        for other in ["\u{feff}", "a\u{feff}1.2.3", "www.example.org", "1.2.3.4.5", "12:30", "1.1 proxy", ""]
+        {
             assert_eq!(replaced("Host", other), None, "{other}");
         }
         assert_eq!(replaced("User-Agent", "Chrome/131.0.0.0"), None);

@@ -103,6 +103,23 @@ fn workers_and_views_have_the_same_pseudonyms() {
     );
 }
 
+/// Examples of what was not read name the addresses of fragments, too.
+#[test]
+fn blind_spots_have_pseudonyms() {
+    let key = key();
+    let path = captures::folder().join("evasion/fragment-overlap-then-whole-tls4.pcap").display().to_string();
+    for workers in ["1", "2"] {
+        let stats = |more: &[&str]| {
+            let output =
+                run(&[&["pcap", "-q", "--stats", "-o", "/dev/null", "-w", workers], more, &[&path]].concat());
+            String::from_utf8(output.stderr).unwrap()
+        };
+        assert!(stats(&[]).contains("\"source\":\"198.18.35."));
+        let after = stats(&["--anonymize", &key]);
+        assert!(after.contains("\"source\":") && !after.contains("198.18.35."), "{after}");
+    }
+}
+
 #[test]
 fn filters_have_the_addresses_of_the_packets() {
     let key = key();

@@ -45,7 +45,7 @@ impl MappedAddresses {
     }
 
     /// The addresses that take the place of these.
-    pub(super) fn map(&mut self, addresses: Addresses) -> Addresses {
+    pub(crate) fn map(&mut self, addresses: Addresses) -> Addresses {
         let Self { map, v4, v6 } = self;
         match addresses {
             Addresses::V4 { src, dst } => {

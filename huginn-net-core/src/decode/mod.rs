@@ -489,12 +489,11 @@ impl Decoder {
             self.needs_order = true;
             return Ok(());
         }
-        let addresses = packet.header.addresses;
         let record = FragmentRecord {
             ts: context.ts,
             number: self.number(),
             record: self.record,
-            addresses: self.addresses.as_mut().map_or(addresses, |mapped| mapped.map(addresses)),
+            addresses: packet.header.addresses,
         };
         let tunnel = self.path.key_word();
         let datagram = self.fragments.add(record, tunnel, packet, (&mut self.counters, &mut self.examples));

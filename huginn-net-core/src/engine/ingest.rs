@@ -129,6 +129,10 @@ impl Ingest {
     /// Returns the examples of the decoder's counters, and of times that step back or ahead.
     pub(super) fn examples(&self) -> Examples {
         let mut examples = self.decoding.decoder.examples().clone();
+        // Those of fragments, which are no segments yet.
+        if let Some(mut mapped) = self.decoding.decoder.addresses.clone() {
+            examples.map_addresses(|addresses| mapped.map(addresses));
+        }
         if self.decoding.frames_filtered > 0 {
             examples.forget_frames();
         }

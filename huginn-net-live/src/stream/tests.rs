@@ -115,7 +115,8 @@ fn server_is_read_again_after_interruption() {
 fn each_message_of_a_busy_stream_wakes_the_source() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = format!("tcp:{}", listener.local_addr().unwrap());
-    let (mut backend, _) = StreamBackend::connect(&name, name.trim_start_matches("tcp:"), &LiveOptions::default()).unwrap();
+    let (mut backend, _) =
+        StreamBackend::connect(&name, name.trim_start_matches("tcp:"), &LiveOptions::default()).unwrap();
     let (mut sender, _) = listener.accept().unwrap();
     backend.start().unwrap();
     sender.write_all(&capture(&[])).unwrap();
