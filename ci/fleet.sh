@@ -2,7 +2,7 @@
 # Three sensors and the job of dist/fleet: ci/fleet.sh PROGRAM [PROGRAM-WITH-PARQUET]
 #
 # Runs the demonstration, compares the tables of DuckDB over JSON with those over Parquet and with those of ClickHouse, and checks the units.
-# Needs the Debian packages syslog-ng-core and systemd, python3 with venv, access to PyPI, and no rights.
+# Needs the Debian packages jq, syslog-ng-core and systemd, python3 with venv, access to PyPI, and no rights.
 set -euo pipefail
 
 program=$(realpath "$1")
@@ -20,11 +20,20 @@ readonly NOW="2026-12-01 12:00:00"
 job() { dist/fleet/job.py --now "$NOW" --json "$tmp/fleet/sensors.csv" "$@"; }
 job "$tmp/fleet/events/*.json" >"$tmp/json"
 
-# What a sensor lost, from the records of --statistics: those that docs/events.md shows, of a sensor that was silent.
+# What a sensor lost, from the records of --statistics: the loss that docs/events.md shows, and the same interval in the counters, of a sensor that
+# was silent.
 mkdir "$tmp/lost"
 cp "$tmp"/fleet/events/*.json "$tmp/lost"
-grep '^{.*"event":"loss"' docs/events.md | jq -c '. + {ts: "2026-12-01T11:59:00Z", site: "berlin", sensor: "berlin-2"}' >"$tmp/lost/loss.json"
-job "$tmp/lost/*.json" | jq -se 'any(.[]; .table == "sensors" and .sensor == "berlin-2" and .packets_lost == 27 and .records_lost == 0 and .is_silent == false)'
+grep '^{.*"event":"loss"' docs/events.md | jq -c '. + {ts: "2026-12-01T11:59:00Z", site: "berlin", sensor: "berlin-2"}, .event = "statistics"' |
+    jq -c '. + {ts: "2026-12-01T11:59:00Z", site: "berlin", sensor: "berlin-2"}' >"$tmp/lost/loss.json"
+[ "$(wc -l <"$tmp/lost/loss.json")" = 2 ]
+job "$tmp/lost/*.json" >"$tmp/lost.json"
+# A line that is cut is left out, and nothing else.
+mkdir "$tmp/cut"
+cp "$tmp"/lost/*.json "$tmp/cut"
+head -c 300 "$tmp/cut/loss.json" >"$tmp/cut/cut.json"
+job "$tmp/cut/*.json" | diff "$tmp/lost.json" -
+jq -se 'any(.[]; .table == "sensors" and .sensor == "berlin-2" and .packets_lost == 27 and .records_lost == 0 and .is_silent == false)' "$tmp/lost.json"
 
 if [ -n "$with_parquet" ]; then
     mkdir "$tmp/tables"
@@ -38,13 +47,13 @@ if [ -n "$with_parquet" ]; then
     echo "the tables over Parquet are the same"
 fi
 
-python3 - "$NOW" "$tmp/fleet" "$tmp/json" dist/fleet/clickhouse.sql <<'CHECK'
+python3 - "$NOW" "$tmp" "$tmp/lost.json" dist/fleet/clickhouse.sql <<'CHECK'
 import json, pathlib, sys
 from chdb.session import Session
 
 now, folder, expected, statements = sys.argv[1:]
 session = Session()
-for name, value in {"now": now, "events": f"{folder}/events/*.json", "sensors": f"{folder}/sensors.csv"}.items():
+for name, value in {"now": now, "events": f"{folder}/lost/*.json", "sensors": f"{folder}/fleet/sensors.csv"}.items():
     session.query(f"SET param_{name} = '{value}'")
 found = {}
 tables = iter(["hosts", "rare", "new_today", "sensors", "alerts"])

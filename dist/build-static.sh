@@ -50,7 +50,10 @@ for architecture in "${architectures[@]}"; do
     tar c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$work" "$name" |
         gzip -9n >"$folder/$name.tar.gz"
 done
-dist/provenance.py "$folder/huginn-net-$version"-*-linux.tar.gz >"$folder/huginn-net-$version.provenance.json"
 cd "$folder"
-sha256sum "huginn-net-$version"[-.]* | tee SHA256SUMS
+# Those of this build: others may lie beside them.
+archives=("${architectures[@]/#/huginn-net-$version-}")
+archives=("${archives[@]/%/-linux.tar.gz}")
+"$OLDPWD/dist/provenance.py" "${archives[@]}" >"huginn-net-$version.provenance.json"
+sha256sum "${archives[@]}" "huginn-net-$version.provenance.json" | tee SHA256SUMS
 [ -z "${MINISIGN_KEY:-}" ] || minisign -S -s "$MINISIGN_KEY" -t "huginn-net $version" -m SHA256SUMS

@@ -3,7 +3,7 @@
 
 It names the archives by their SHA-256, the commit and the compiler that they were built from and with, and the script that built them. BUILDER_ID
 is a URI of the machine or service that vouches for it, SOURCE the address of the repository; without these they are local. The same
-build gives the same bytes. What is signed is SHA256SUMS, which has the sum of this file, too.
+build gives the same bytes. SHA256SUMS is signed, and has the sum of this file, too.
 """
 
 import hashlib

@@ -34,6 +34,7 @@ main() {
         wc -l <"$tmp/$pipe" >"$tmp/$pipe.lines" &
     done
     ip netns exec "$SERVER_NS" "$lab" serve -L $SERVER4:8080:8443 >"$tmp/serve.log" 2>&1 &
+    serve=$!
     LIVE_ON='' live sensor "$program" --config "$tmp/sensor.toml"
     python3 "$here/sample.py" "${pids[sensor]}" >"$samples" &
     ip netns exec "$CLIENT_NS" "$lab" load "https://$SERVER4:8443/?s=$size" --http 2 --churn --rate "$rate" -c 64 \
@@ -41,8 +42,10 @@ main() {
     operate $!
     eventually "a quiet network" quiet
     sleep 2
+    received=$(crossed)
     stop sensor
-    wait
+    kill $serve
+    wait || true
     judge
 }
 
@@ -100,7 +103,10 @@ operate() {
 
 judge() {
     local written pipe
-    grep -v '^{' "$tmp/sensor.err" | sed 's/^[^ ]* [0-9TZ:.-]* //' | cut -c1-60 | sort | uniq -c | sort -rn | head -20
+    # Each packet of the interface was received, or counted as dropped.
+    counted=$(counted sensor '[.capture["hn-b"] | .received, .kernel_dropped] | add')
+    [ "$counted" -ge "$received" ] || fail "$received packets crossed the interface, $counted were received or dropped"
+    { grep -v '^{' "$tmp/sensor.err" || true; } | sed 's/^[^ ]* [0-9TZ:.-]* //' | cut -c1-60 | sort | uniq -c | sort -rn | head -20
     for pipe in json eve; do
         written=$(counted sensor ".outputs | to_entries[] | select(.key | endswith(\"/$pipe\")) | .value.written_lines")
         [ "$(cat "$tmp/$pipe.lines")" = "$written" ] || fail "$pipe: $(cat "$tmp/$pipe.lines") lines arrived, $written were written"

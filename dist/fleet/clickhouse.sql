@@ -26,7 +26,7 @@ CREATE FUNCTION IF NOT EXISTS initial_syn AS sig -> concat(
     extract(sig, '^[^:]*:[^:]*(:.*)$')
 );
 
--- Run it for each new file or, in place of file(), read from s3() or a Kafka engine with the same structure.
+-- Run it once for each file that is complete or, in place of file(), read from s3() or a Kafka engine with the same structure.
 INSERT INTO events SELECT
     parseDateTime64BestEffort(j.ts, 6, 'UTC'),
     j.event,
@@ -43,8 +43,8 @@ INSERT INTO events SELECT
     multiIf(j.event = 'tool', j.name, j.event = 'finding', j.finding, j.event = 'match', j.value, NULL),
     j.id,
     j.severity,
-    ifNull(tupleElement(j.interval, 'kernel_dropped'), 0),
-    ifNull(tupleElement(j.interval, 'records_dropped'), 0)
+    if(j.event = 'loss', ifNull(tupleElement(j.interval, 'kernel_dropped'), 0), 0),
+    if(j.event = 'loss', ifNull(tupleElement(j.interval, 'records_dropped'), 0), 0)
 FROM file({events:String}, JSONEachRow, 'ts String, event String, site Nullable(String), sensor Nullable(String), subject Nullable(String), client Tuple(ip Nullable(String)), server Tuple(ip Nullable(String)), label Tuple(class Nullable(String), name Nullable(String)), sig Nullable(String), ja4_stable Nullable(String), akamai_hash Nullable(String), hassh Nullable(String), user_agent Nullable(String), sni Nullable(String), host Nullable(String), name Nullable(String), finding Nullable(String), value Nullable(String), id Nullable(String), severity Nullable(String), interval Tuple(kernel_dropped Nullable(UInt64), records_dropped Nullable(UInt64))') AS j
 SETTINGS input_format_json_ignore_unknown_keys_in_named_tuple = 1, input_format_null_as_default = 1;
 

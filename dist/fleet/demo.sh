@@ -29,6 +29,7 @@ await() {
     fail "in vain: $*"
 }
 
+[ ! -e "$folder/spool" ] || fail "$folder has a demonstration already"
 mkdir -p "$folder"/{spool,state,events}
 
 # replay SENSOR SECONDS-BEFORE-NOW CAPTURE...: adds captures to what a sensor will read, as if they began then, one each minute.

@@ -21,6 +21,8 @@ SELECT
 FROM read_json(
     getvariable('events'),
     format = 'newline_delimited',
+    -- A file that grows, or a connection that broke, ends within a line.
+    ignore_errors = true,
     columns = {
         ts: 'TIMESTAMP', event: 'VARCHAR', site: 'VARCHAR', sensor: 'VARCHAR', subject: 'VARCHAR',
         client: 'STRUCT(ip VARCHAR)', server: 'STRUCT(ip VARCHAR)', label: 'STRUCT(class VARCHAR, name VARCHAR)', sig: 'VARCHAR',

@@ -64,7 +64,8 @@ SELECT
     coalesce(sum(records_lost), 0)::BIGINT AS records_lost,
     coalesce(max(ts) < getvariable('now') - INTERVAL 1 HOUR, true) AS is_silent
 FROM (SELECT site, sensor, event, ts, packets_lost, records_lost FROM events WHERE ts <= getvariable('now')) AS seen
-FULL JOIN read_csv(getvariable('sensors'), header = true, all_varchar = true) AS expected USING (site, sensor)
+FULL JOIN (SELECT coalesce(site, '') AS site, sensor FROM read_csv(getvariable('sensors'), header = true, all_varchar = true)) AS expected
+    USING (site, sensor)
 GROUP BY site, sensor
 ORDER BY last_event NULLS FIRST, site, sensor;
 

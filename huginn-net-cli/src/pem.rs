@@ -25,6 +25,29 @@ fn unreadable(option: &str, path: &Path, error: &pem::Error, wanted: &str) -> St
     match error {
         pem::Error::Io(error) => format!("{option}: {path}: {error}"),
         pem::Error::NoItemsFound => format!("{option}: {path}: no {wanted} in PEM (-----BEGIN …-----)"),
-        error => format!("{option}: {path}: {error}"),
+        // Their texts have lines of the file: a key must not reach a log.
+        _ => format!(
+            "{option}: {path}: no valid PEM around the {wanted}: each mark and 64 characters have a line of their own"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_key_whose_lines_were_joined_is_not_printed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key.pem");
+        fs::write(&path, "-----BEGIN PRIVATE KEY----- MC4CAQAw -----END PRIVATE KEY-----\n").unwrap();
+        let error = private_key("--tls-key", &path).unwrap_err();
+        // Neither as letters nor as numbers of bytes.
+        assert!(!error.contains("MC4C") && !error.contains("77, 67, 52"), "{error}");
+        assert!(error.starts_with("--tls-key: ") && error.contains("PEM"), "{error}");
     }
 }

@@ -25,11 +25,11 @@ pub(super) fn run(args: HostsJoinArguments) -> Result<Outcome, Failure> {
     for path in &files {
         let name: Arc<str> = name_of(path).into();
         let read = read_hosts(path, |point, saved| {
-            // A sensor without a name is called as its file.
+            // A sensor without a name has that of its file.
             let sensor = point.sensor.clone().or_else(|| Some(Arc::clone(&name)));
             joined.add_saved(saved, &ObservationPoint::new(point.site.clone(), sensor), &database)
-        })?;
-        match read {
+        });
+        match read.unwrap_or_else(|failure| Err(failure.to_string())) {
             Ok(summary) => {
                 if let Some((left_out, reason)) = summary.left_out {
                     let hosts = Amount(left_out, "host(s)");

@@ -88,11 +88,13 @@ impl MetricsToken {
     /// Reads the token of a file, without white space around it.
     pub(super) fn read(option: &str, path: &Path) -> Result<Self, String> {
         let mut text = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(MAX_TOKEN_BYTES).read_to_end(&mut text));
+        let read = File::open(path)
+            .and_then(|file| file.take(MAX_TOKEN_BYTES.saturating_add(1)).read_to_end(&mut text));
         let failed = |error: &dyn fmt::Display| format!("{option}: {}: {error}", name_of(path));
         read.map_err(|error: io::Error| failed(&error))?;
         let token = text.trim_ascii();
-        if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
+        if token.is_empty() || text.len() as u64 > MAX_TOKEN_BYTES || !token.iter().all(u8::is_ascii_graphic)
+        {
             return Err(failed(
                 &"a token is one word of ASCII characters, such as `openssl rand -hex 32` prints",
             ));

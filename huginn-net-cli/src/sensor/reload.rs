@@ -192,11 +192,15 @@ impl Reload {
         }
         match metrics {
             Some(Ok(access)) if !is_refused => self.plan.use_metrics(access),
-            Some(Err(error)) => self.stays(&error, "the readers of metrics stay as they were", errors),
+            Some(Err(error)) => {
+                self.counters.count(|counters| &mut counters.configuration, false);
+                self.stays(&error, "the readers of metrics stay as they were", errors);
+            }
             _ => {}
         }
         // An invalid configuration may name others.
         if let (Err(error), None | Some(Ok(_))) = (&tls, &configuration) {
+            self.counters.count(|counters| &mut counters.configuration, false);
             self.stays(error, "outputs use the certificates that they have", errors);
         }
         match configuration {

@@ -134,8 +134,12 @@ impl TlsStream {
 impl Drop for TlsStream {
     /// Ends the stream as TLS does, so that the server knows that it has all.
     fn drop(&mut self) {
-        // A handshake that failed has left it blocking. Bytes that nobody read would reset the connection.
-        if self.stream.set_nonblocking(true).is_ok() && !self.is_closed().unwrap_or(true) {
+        // A handshake that failed has left it blocking. Bytes that nobody read would reset the connection. Lines that are not whole yet
+        // are sent again by the next connection.
+        if self.accepted == 0
+            && self.stream.set_nonblocking(true).is_ok()
+            && !self.is_closed().unwrap_or(true)
+        {
             self.tls.send_close_notify();
             let _ = self.flush();
         }
