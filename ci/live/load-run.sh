@@ -93,7 +93,7 @@ operate() {
         fi
         if [ $((second % (2 * INTERFACE_EVERY))) = $INTERFACE_EVERY ]; then
             comings=$((comings + 1))
-            ip -n "$SERVER_NS" link add extra type dummy
+            ip -n "$SERVER_NS" link add extra type veth peer name extra-end
             ip -n "$SERVER_NS" link set extra up
         elif [ $((second % (2 * INTERFACE_EVERY))) = 0 ]; then
             ip -n "$SERVER_NS" link del extra
