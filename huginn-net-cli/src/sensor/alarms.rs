@@ -87,8 +87,17 @@ impl Alarms {
 
     /// An event about a finding or a tool that an earlier run reported, as an update: the analysis of this run does not know of it.
     pub(super) fn as_update(&self, event: &Event) -> Option<Event> {
+        self.as_update_at(event, Instant::now())
+    }
+
+    /// None without a line of the last [`ALARM_INTERVAL`]: the alert needs another one.
+    fn as_update_at(&self, event: &Event, now: Instant) -> Option<Event> {
         let alert = Alert::of(event).filter(|alert| !alert.is_update())?;
-        if !self.with_seen(|seen| !seen.earlier.is_empty() && seen.earlier.remove(&alert.id())) {
+        let has_line = |seen: &mut Seen| {
+            let id = alert.id();
+            !seen.earlier.is_empty() && seen.earlier.remove(&id) && seen.lines.has_line(&id, now)
+        };
+        if !self.with_seen(has_line) {
             return None;
         }
         let mut event = event.clone();
@@ -241,6 +250,12 @@ impl<K: Copy + Eq + Hash> AlarmLines<K> {
             self.unreported = self.unreported.saturating_add(1);
         }
         true
+    }
+
+    /// Whether a line of the last [`ALARM_INTERVAL`] is known.
+    fn has_line(&self, id: &K, now: Instant) -> bool {
+        let mut lines = self.last.iter().filter_map(|lines| lines.get(id));
+        lines.any(|last| !is_over(Some(last.at), ALARM_INTERVAL, now))
     }
 
     /// Prints the number of alerts without a line, once an interval is over, and makes room for new lines.
@@ -419,14 +434,21 @@ mod tests {
         assert_eq!((standard.said.take().len(), standard.lines.last[0].len()), (1, 1));
     }
 
-    #[test]
-    fn lines_of_the_last_hour_are_known_after_a_restart() {
-        let alarms = || Alarms::new(Messages::start().unwrap().0);
+    fn alarms() -> Alarms {
+        Alarms::new(Messages::start().unwrap().0)
+    }
+
+    fn alerts() -> Vec<Event> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/nmap-scan/nmap-scan.pcap");
         let mut alerts = Vec::new();
         let keep = |event: Event| alerts.extend(Alert::of(&event).is_some().then_some(event));
         HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), keep).unwrap();
-        let event = alerts.first().unwrap();
+        alerts
+    }
+
+    #[test]
+    fn lines_of_the_last_hour_are_known_after_a_restart() {
+        let event = &alerts()[0];
         let lines = |alarms: &Alarms| alarms.with_seen(|seen| seen.lines.unreported);
 
         let first = alarms();
@@ -449,6 +471,23 @@ mod tests {
         assert!(third.as_update(event).is_none());
         third.on_event(event);
         assert_eq!(lines(&third), 0);
+    }
+
+    #[test]
+    fn alert_of_an_earlier_run_is_new_once_its_line_is_old_or_forgotten() {
+        let event = &alerts()[0];
+        let restored = || {
+            let (first, second) = (alarms(), alarms());
+            first.on_event(event);
+            second.restore(first.saved());
+            second
+        };
+        let after = |seconds| Instant::now().checked_add(Duration::from_secs(seconds)).unwrap();
+        assert!(restored().as_update_at(event, after(3500)).is_some());
+        assert!(restored().as_update_at(event, after(3600)).is_none());
+        let flooded = restored();
+        flooded.with_seen(|seen| seen.lines.last.iter_mut().for_each(HashMap::clear));
+        assert!(flooded.as_update(event).is_none());
     }
 
     #[test]
