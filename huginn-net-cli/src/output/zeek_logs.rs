@@ -58,8 +58,60 @@ struct Writer {
 struct OpenLog {
     file: BufWriter<File>,
     bytes: u64,
+    /// The bytes that are in the file for certain.
+    kept: u64,
+    /// Whether the file may have more than these bytes, which are cut before the next ones.
+    needs_cut: bool,
     opened: SystemTime,
     period: u128,
+    /// When it could not be rotated.
+    failed: Option<Instant>,
+}
+
+impl OpenLog {
+    fn new(file: File, opened: SystemTime, period: u128) -> Self {
+        let file = BufWriter::new(file);
+        Self { file, bytes: 0, kept: 0, needs_cut: false, opened, period, failed: None }
+    }
+
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        self.bytes = self.bytes.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        self.file.write_all(text)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.kept = self.bytes;
+        Ok(())
+    }
+
+    /// Forgets what came after the last flush.
+    fn without_rest(self) -> Self {
+        let (file, _) = self.file.into_parts();
+        Self { file: BufWriter::new(file), bytes: self.kept, needs_cut: true, ..self }
+    }
+
+    fn cut(&mut self) -> io::Result<()> {
+        if self.needs_cut {
+            let file = self.file.get_ref();
+            // Another program may have cut it.
+            let len = file.metadata()?.len().min(self.kept);
+            file.set_len(len)?;
+            (self.bytes, self.kept, self.needs_cut) = (len, len, false);
+        }
+        Ok(())
+    }
+
+    /// Writes the end of a file that has rows, which [`OpenLog::without_rest`] takes back.
+    fn write_end(&mut self, form: ZeekForm) -> io::Result<()> {
+        match form {
+            ZeekForm::Tsv if self.bytes > 0 => {
+                self.file.write_all(footer(SystemTime::now().into()).as_bytes())?
+            }
+            _ => {}
+        }
+        self.file.flush()
+    }
 }
 
 impl LiveZeekLogs {
@@ -126,16 +178,13 @@ impl Writer {
         let row = with_own.as_deref().unwrap_or(row);
         let len = u64::try_from(row.len()).unwrap_or(u64::MAX);
         let is_full = |open: &OpenLog| {
-            self.plan.rotation.max_bytes.is_some_and(|most| open.bytes.saturating_add(len) > most)
+            let most = self.plan.rotation.max_bytes.unwrap_or(u64::MAX);
+            open.bytes > 0 && open.bytes.saturating_add(len) > most
         };
         if self.open.get(log.name()).is_some_and(is_full) {
             self.rotate_log(log.name());
         }
-        let written = self.open(log).and_then(|open| {
-            open.bytes = open.bytes.saturating_add(len);
-            open.file.write_all(row)
-        });
-        match written {
+        match self.open(log).and_then(|open| open.write(row)) {
             Ok(()) => self.waiting.1 = self.waiting.1.saturating_add(len),
             Err(error) => self.fail(log.name(), &error),
         }
@@ -146,26 +195,28 @@ impl Writer {
         let name = log.name();
         if !self.open.contains_key(name) {
             let (path, now) = (self.plan.folder.join(file_name(log)), SystemTime::now());
-            // What an earlier run wrote stays.
-            if let Ok(found) = fs::metadata(&path).and_then(|found| found.modified()) {
-                self.archive(name, found)?;
+            match fs::metadata(&path) {
+                Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(&path)?,
+                // What an earlier run wrote stays.
+                Ok(found) => self.archive(name, found.modified()?)?,
+                Err(_) => {}
             }
-            let file = open_output(&path, OpenOptions::new().create_new(true).write(true), 0)?;
-            let mut file = BufWriter::new(file);
-            if self.plan.form == ZeekForm::Tsv {
-                file.write_all(self.own.add_to_header(&header(log, now.into())).as_bytes())?;
-            }
-            let period = self.plan.rotation.period(now);
-            self.open.insert(name, OpenLog { file, bytes: 0, opened: now, period });
+            let file = open_output(&path, OpenOptions::new().create_new(true).append(true), 0)?;
+            self.open.insert(name, OpenLog::new(file, now, self.plan.rotation.period(now)));
         }
-        self.open.get_mut(name).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let open = self.open.get_mut(name).ok_or(io::ErrorKind::NotFound)?;
+        open.cut()?;
+        if self.plan.form == ZeekForm::Tsv && open.bytes == 0 {
+            open.write(self.own.add_to_header(&header(log, open.opened.into())).as_bytes())?;
+        }
+        Ok(open)
     }
 
     /// Writes what waits, and counts its events.
     fn flush(&mut self) {
         self.flushed = Instant::now();
-        let failed: Vec<(&str, io::Error)> =
-            self.open.iter_mut().filter_map(|(name, open)| Some((*name, open.file.flush().err()?))).collect();
+        let failed: Vec<(&'static str, io::Error)> =
+            self.open.iter_mut().filter_map(|(name, open)| Some((*name, open.flush().err()?))).collect();
         if failed.is_empty() {
             let (events, bytes) = std::mem::take(&mut self.waiting);
             self.shared.written(events, bytes);
@@ -175,11 +226,10 @@ impl Writer {
         }
     }
 
-    /// Leaves a file after a failed write, and waits before the next attempt. Meanwhile the queue fills.
-    fn fail(&mut self, name: &str, error: &io::Error) {
-        if let Some(open) = self.open.remove(name) {
-            drop(open.file.into_parts());
-        }
+    /// Forgets the rows of a failed write, and waits before the next attempt. Meanwhile the queue fills. The file stays open: it is not one
+    /// of an earlier run.
+    fn fail(&mut self, name: &'static str, error: &io::Error) {
+        self.take_back(name);
         self.count_lost();
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
         self.warn(&format_args!("{name}.log: {error}"));
@@ -197,7 +247,7 @@ impl Writer {
 
     /// Ends the files that are due, and gives them names with their time.
     fn rotate(&mut self, is_due: impl Fn(&LiveZeekLogs, &OpenLog) -> bool) {
-        let due: Vec<&str> =
+        let due: Vec<&'static str> =
             self.open.iter().filter(|(_, open)| is_due(&self.plan, open)).map(|(name, _)| *name).collect();
         due.into_iter().for_each(|name| self.rotate_log(name));
     }
@@ -210,53 +260,82 @@ impl Writer {
             let (found, own) = (found.as_ref().map(FileId::from), open.file.get_ref().metadata().ok());
             found != own.as_ref().map(FileId::from)
         };
-        let replaced: Vec<&str> =
+        let replaced: Vec<&'static str> =
             self.open.iter().filter(|(name, open)| is_replaced(name, open)).map(|(name, _)| *name).collect();
-        replaced.into_iter().for_each(|name| _ = self.end(name));
+        replaced.into_iter().for_each(|name| self.end(name));
     }
 
+    fn take_back(&mut self, name: &'static str) {
+        if let Some(open) = self.open.remove(name) {
+            self.open.insert(name, open.without_rest());
+        }
+    }
+
+    /// Ends a file and renames it. It stays open if that fails.
     fn rotate_log(&mut self, name: &'static str) {
-        let Some(opened) = self.end(name) else { return };
-        match self.archive(name, opened) {
-            Ok(()) => self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1)),
+        let Some(open) = self.open.get_mut(name) else { return };
+        if open.failed.is_some_and(|failed| failed.elapsed() < WRITE_RETRY_DELAY) {
+            return;
+        }
+        if let Err(error) = open.cut().and_then(|()| open.flush()) {
+            return self.fail(name, &error);
+        }
+        if open.bytes == 0 {
+            open.period = self.plan.rotation.period(SystemTime::now());
+            return;
+        }
+        let (opened, ended) = (open.opened, open.write_end(self.plan.form));
+        match ended.and_then(|()| self.archive(name, opened)) {
+            Ok(()) => {
+                self.open.remove(name);
+                self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
+            }
             // Another program moved it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => _ = self.open.remove(name),
             Err(error) => {
-                self.shared
-                    .count(|counters| counters.rotation_errors = counters.rotation_errors.saturating_add(1));
-                self.warn(&format_args!("{name}.log cannot be rotated: {error}"));
+                self.take_back(name);
+                if let Some(open) = self.open.get_mut(name) {
+                    open.failed = Some(Instant::now());
+                }
+                self.fail_rotation(&format_args!("{name}.log cannot be rotated: {error}"));
             }
         }
     }
 
-    fn end_all(&mut self) {
-        let names: Vec<&str> = self.open.keys().copied().collect();
-        names.into_iter().for_each(|name| _ = self.end(name));
+    fn fail_rotation(&mut self, message: &dyn std::fmt::Display) {
+        self.shared.count(|counters| counters.rotation_errors = counters.rotation_errors.saturating_add(1));
+        self.warn(message);
     }
 
-    /// Writes the end of a file and closes it. Returns when it was opened.
-    fn end(&mut self, name: &'static str) -> Option<SystemTime> {
-        let mut open = self.open.remove(name)?;
-        let ended = match self.plan.form {
-            ZeekForm::Tsv => open.file.write_all(footer(SystemTime::now().into()).as_bytes()),
-            ZeekForm::Json => Ok(()),
-        };
-        if let Err(error) = ended.and_then(|()| open.file.flush()) {
+    fn end_all(&mut self) {
+        let names: Vec<&'static str> = self.open.keys().copied().collect();
+        names.into_iter().for_each(|name| self.end(name));
+    }
+
+    /// Writes the end of a file and closes it.
+    fn end(&mut self, name: &'static str) {
+        let Some(mut open) = self.open.remove(name) else { return };
+        let flushed = open.cut().and_then(|()| open.flush());
+        if let Err(error) = flushed.and_then(|()| open.write_end(self.plan.form)) {
             self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
             self.warn(&format_args!("{name}.log: {error}"));
-            drop(open.file.into_parts());
+            let _ = open.without_rest().cut();
             self.count_lost();
         }
-        Some(open.opened)
     }
 
     /// Gives the file of a log the name of a rotated one, `conn.2026-11-30-07-00-00.log`, and removes the oldest beyond the number to keep.
-    fn archive(&self, name: &str, opened: SystemTime) -> io::Result<()> {
+    fn archive(&mut self, name: &str, opened: SystemTime) -> io::Result<()> {
         let stamp = stamp(opened);
         let path = |number: &str| self.plan.folder.join(format!("{name}.{stamp}{number}.log"));
         let rotated = unused_path(u32::MAX, path).ok_or(io::ErrorKind::AlreadyExists)?;
         fs::rename(self.plan.folder.join(format!("{name}.log")), &rotated)?;
-        self.plan.rotation.keep.map_or(Ok(()), |keep| remove_oldest(&self.plan.folder, name, keep, &rotated))
+        if let Some(keep) = self.plan.rotation.keep
+            && let Err(error) = remove_oldest(&self.plan.folder, name, keep, &rotated)
+        {
+            self.fail_rotation(&format_args!("old files of {name}.log cannot be removed: {error}"));
+        }
+        Ok(())
     }
 
     fn warn(&mut self, message: &dyn std::fmt::Display) {
@@ -307,6 +386,7 @@ mod tests {
     use huginn_net::{CaptureReader, Configure, HuginnNet};
 
     use super::*;
+    use crate::output::queue::OutputCounters;
 
     fn logs(folder: &Path, form: ZeekForm, rotation: Rotation) -> LiveZeekLogs {
         LiveZeekLogs {
@@ -325,6 +405,10 @@ mod tests {
         let mut analyzer = HuginnNet::builder().connections(true).build();
         analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |event: Event| events.push(event)).unwrap();
         events
+    }
+
+    fn connections(events: &[Event]) -> usize {
+        events.iter().filter(|event| matches!(event.kind, huginn_net::Observation::Connection(_))).count()
     }
 
     /// Names of the files of a log, and their lines.
@@ -373,10 +457,7 @@ mod tests {
         assert_eq!(conn.len(), 3, "{conn:?}");
         let (earlier, written): (Vec<_>, Vec<_>) = conn.iter().partition(|(_, lines)| lines[0] == "earlier");
         assert_eq!(earlier.len(), 1);
-        let wanted = events
-            .iter()
-            .filter(|event| matches!(event.kind, huginn_net::Observation::Connection(_)))
-            .count();
+        let wanted = connections(&events);
         for (name, lines) in written {
             assert!(name.len() >= "conn.2026-11-30-07-00-00.log".len(), "{name}");
             assert!(
@@ -436,6 +517,85 @@ mod tests {
         }
         drop(sender);
         assert_eq!(queue.finish().rotation_errors, 0);
+    }
+
+    /// Runs a writer by hand.
+    fn with_writer(logs: LiveZeekLogs, check: impl FnOnce(&mut Writer) + Send + 'static) -> OutputCounters {
+        let (done, ended) = std::sync::mpsc::channel();
+        let (messages, _queue) = Messages::start().unwrap();
+        let (queue, sender) = EventSender::start(1, move |_, shared| {
+            let mut writer = Writer::new(logs, shared, messages);
+            check(&mut writer);
+            writer.flush();
+            writer.end_all();
+            writer.shared.end();
+            done.send(()).unwrap();
+        })
+        .unwrap();
+        ended.recv_timeout(Duration::from_secs(60)).unwrap();
+        drop(sender);
+        queue.finish()
+    }
+
+    fn append(writer: &mut Writer, events: &[Event]) {
+        let mut logs = ZeekLogs::new(writer.plan.form);
+        events.iter().for_each(|event| writer.append(&mut logs, event));
+        logs.finish(&mut |log, row| writer.write(log, row));
+    }
+
+    #[test]
+    fn own_file_is_continued_after_a_failed_write() {
+        for form in [ZeekForm::Tsv, ZeekForm::Json] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("conn.2026-01-01-00-00-00.log"), "earlier\n").unwrap();
+            let rotation = Rotation { keep: Some(1), ..Rotation::default() };
+            let counters = with_writer(logs(folder.path(), form, rotation), move |writer| {
+                append(writer, &events());
+                // The first write fails, and a later one, each in a row.
+                for _ in 0..2 {
+                    let file = writer.open.get_mut("conn").unwrap();
+                    file.write(b"part of a r").unwrap();
+                    file.file.flush().unwrap();
+                    writer.fail("conn", &io::ErrorKind::StorageFull.into());
+                    append(writer, &events());
+                    writer.flush();
+                }
+            });
+            assert_eq!((counters.write_errors, counters.rotation_errors), (2, 0));
+            let conn = files(folder.path(), "conn");
+            let [(_, earlier), (name, lines)] = &conn[..] else { panic!("{conn:?}") };
+            assert_eq!((&earlier[..], &name[..]), (&["earlier".to_owned()][..], "conn.log"));
+            let count = |start| lines.iter().filter(|line| line.starts_with(start)).count();
+            let is_row = |line: &&String| !line.starts_with('#') && !line.starts_with("part");
+            let headers = usize::from(form == ZeekForm::Tsv);
+            assert_eq!((count("#separator"), count("#close")), (headers, headers), "{lines:?}");
+            assert_eq!(
+                (lines.iter().filter(is_row).count(), count("part")),
+                (2 * connections(&events()), 0),
+                "{lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn file_that_cannot_be_rotated_is_continued() {
+        let folder = tempfile::tempdir().unwrap();
+        let counters = with_writer(logs(folder.path(), ZeekForm::Tsv, Rotation::default()), |writer| {
+            append(writer, &events());
+            writer.flush();
+            // A path below a file that is no folder.
+            let folder = std::mem::replace(&mut writer.plan.folder, "/dev/null".into());
+            writer.rotate(|_, _| true);
+            writer.plan.folder = folder;
+            append(writer, &events());
+        });
+        assert!(counters.rotation_errors > 0 && counters.write_errors == 0, "{counters:?}");
+        let conn = files(folder.path(), "conn");
+        let [(_, lines)] = &conn[..] else { panic!("{conn:?}") };
+        let count = |start| lines.iter().filter(|line| line.starts_with(start)).count();
+        assert_eq!((count("#separator"), count("#close")), (1, 1), "{lines:?}");
+        assert!(lines[lines.len() - 1].starts_with("#close"));
+        assert_eq!(lines.iter().filter(|line| !line.starts_with('#')).count(), 2 * connections(&events()));
     }
 
     #[test]
