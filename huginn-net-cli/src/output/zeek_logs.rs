@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
+use huginn_net::Event;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
-use huginn_net::{Event, Timestamp};
 use huginn_net_live::InterfaceNames;
 
-use super::files::{FileId, Rotation};
+use super::files::{FileId, RotatedFile, Rotation, StampForm};
 use super::own_fields::{OwnFields, ZeekFields};
 use super::queue::messages::Messages;
 use super::queue::{EventSender, OutputQueue, Shared};
@@ -23,9 +23,6 @@ use crate::paths::{PathName, open_output, unused_path};
 
 /// Time that rows wait in memory at most, and the interval at which the thread looks whether a file is due.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Length of the time in the name of a rotated file: `2026-11-30-07-00-00`.
-const STAMP_BYTES: usize = 19;
 
 /// Where logs go, and what they have.
 pub(crate) struct LiveZeekLogs {
@@ -326,14 +323,14 @@ impl Writer {
 
     /// Gives the file of a log the name of a rotated one, `conn.2026-11-30-07-00-00.log`, and removes the oldest beyond the number to keep.
     fn archive(&mut self, name: &str, opened: SystemTime) -> io::Result<()> {
-        let stamp = stamp(opened);
+        let stamp = StampForm::Zeek.format(opened);
         let path = |number: &str| self.plan.folder.join(format!("{name}.{stamp}{number}.log"));
         let rotated = unused_path(u32::MAX, path).ok_or(io::ErrorKind::AlreadyExists)?;
         fs::rename(self.plan.folder.join(format!("{name}.log")), &rotated)?;
-        if let Some(keep) = self.plan.rotation.keep
-            && let Err(error) = remove_oldest(&self.plan.folder, name, keep, &rotated)
-        {
-            self.fail_rotation(&format_args!("old files of {name}.log cannot be removed: {error}"));
+        let Some(keep) = self.plan.rotation.keep else { return Ok(()) };
+        let (log, now) = (self.plan.folder.join(name), SystemTime::now());
+        if let Err(error) = RotatedFile::remove_oldest(&log, StampForm::Zeek, ".log", keep, &rotated, now) {
+            self.fail_rotation(&format_args!("{name}.log: old files cannot be removed: {error}"));
         }
         Ok(())
     }
@@ -345,38 +342,6 @@ impl Writer {
             self.messages.warn(&format_args!("cannot write output: {folder}/{message}"));
         }
     }
-}
-
-/// Removes the oldest rotated files of a log beyond the number to keep, but never `last`.
-fn remove_oldest(folder: &Path, name: &str, keep: usize, last: &Path) -> io::Result<()> {
-    let mut rotated = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let file = entry?.file_name();
-        let time =
-            file.to_str().and_then(|file| file.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".log"));
-        let is_digit = |character: char| character.is_ascii_digit() || character == '-';
-        if let Some((stamp, number)) = time.and_then(|time| time.split_at_checked(STAMP_BYTES))
-            && stamp.chars().all(is_digit)
-            && Some(file.as_os_str()) != last.file_name()
-        {
-            let number: u32 = number.strip_prefix('.').and_then(|digits| digits.parse().ok()).unwrap_or(0);
-            rotated.push((stamp.to_owned(), number, file));
-        }
-    }
-    rotated.sort_unstable_by(|a, b| b.cmp(a));
-    for (.., file) in rotated.into_iter().skip(keep.saturating_sub(1)) {
-        match fs::remove_file(folder.join(file)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// A time in the names of Zeek's rotated logs, in UTC.
-fn stamp(at: SystemTime) -> String {
-    let (year, month, day, hour, minute, second) = Timestamp::from(at).civil();
-    format!("{year:04}-{month:02}-{day:02}-{hour:02}-{minute:02}-{second:02}")
 }
 
 #[cfg(test)]
@@ -477,6 +442,30 @@ mod tests {
         let conn = files(folder.path(), "conn");
         assert_eq!(conn.len(), 2, "{conn:?}");
         assert!(conn.iter().all(|(_, lines)| lines.len() == 1 && lines[0].starts_with('{')), "{conn:?}");
+    }
+
+    #[test]
+    fn only_rotated_files_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let others = [
+            "conn.2020-01-01-00-00-00.summary.log",
+            "conn.2020-01-01-00-00-00.1x.log",
+            "conn.2020-01-01-00-00.log",
+            "conn.2020-01-01-00:00:00.log",
+            "conn.------------------1.log",
+        ];
+        let rotated = ["conn.2020-01-01-00-00-00.log", "conn.2020-01-01-00-00-00.1.log"];
+        others.iter().chain(&rotated).for_each(|name| fs::write(folder.path().join(name), "").unwrap());
+        // A folder cannot be removed as a file: the others are, still.
+        fs::create_dir(folder.path().join("conn.2020-01-01-00-00-00.2.log")).unwrap();
+        let rotation = Rotation { keep: Some(1), ..Rotation::default() };
+        let counters = with_writer(logs(folder.path(), ZeekForm::Json, rotation), |writer| {
+            append(writer, &events());
+            writer.rotate(|_, _| true);
+        });
+        assert_eq!((counters.rotations > 0, counters.rotation_errors), (true, 1), "{counters:?}");
+        assert!(others.iter().all(|name| folder.path().join(name).exists()));
+        assert!(!rotated.iter().any(|name| folder.path().join(name).exists()));
     }
 
     #[test]
@@ -622,6 +611,6 @@ mod tests {
     #[test]
     fn times_in_names_are_utc() {
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_796_022_000);
-        assert_eq!(stamp(at), "2026-11-30-07-00-00");
+        assert_eq!(StampForm::Zeek.format(at), "2026-11-30-07-00-00");
     }
 }

@@ -10,7 +10,30 @@ use huginn_net::Timestamp;
 use crate::paths::parent_directory;
 
 /// Format of the UTC timestamp in the names of rotated files.
-const STAMP: &[u8; 16] = b"YYYYMMDDTHHMMSSZ";
+#[derive(Clone, Copy, Debug)]
+pub(in crate::output) enum StampForm {
+    /// `YYYYMMDDTHHMMSSZ`.
+    Own,
+    /// `YYYY-MM-DD-HH-MM-SS`, in the names of Zeek's logs.
+    Zeek,
+}
+
+impl StampForm {
+    pub(in crate::output) fn format(self, at: impl Into<Timestamp>) -> String {
+        let (year, month, day, hour, minute, second) = at.into().civil();
+        match self {
+            Self::Own => format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z"),
+            Self::Zeek => format!("{year:04}-{month:02}-{day:02}-{hour:02}-{minute:02}-{second:02}"),
+        }
+    }
+
+    fn model(self) -> &'static [u8] {
+        match self {
+            Self::Own => b"YYYYMMDDTHHMMSSZ",
+            Self::Zeek => b"YYYY-MM-DD-HH-MM-SS",
+        }
+    }
+}
 
 /// Rotated file, ordered by age.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,12 +51,13 @@ impl RotatedFile {
     /// Tries all of them and returns the first error.
     pub(in crate::output) fn remove_oldest(
         path: &Path,
+        form: StampForm,
         suffix: &str,
         keep: usize,
         last: &Path,
         now: impl Into<Timestamp>,
     ) -> io::Result<()> {
-        let mut all = Self::from(path, suffix, now)?;
+        let mut all = Self::from(path, form, suffix, now)?;
         all.retain(|rotated| Some(rotated.name.as_os_str()) != last.file_name());
         all.sort_unstable_by(|a, b| b.cmp(a));
         let mut outcome = Ok(());
@@ -48,16 +72,21 @@ impl RotatedFile {
     }
 
     /// Lists the rotated files of `path` whose names end in `suffix`.
-    pub(super) fn from(path: &Path, suffix: &str, now: impl Into<Timestamp>) -> io::Result<Vec<Self>> {
+    pub(super) fn from(
+        path: &Path,
+        form: StampForm,
+        suffix: &str,
+        now: impl Into<Timestamp>,
+    ) -> io::Result<Vec<Self>> {
         let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         prefix.push(b'.');
-        let now = stamp(now).into_bytes();
+        let now = form.format(now).into_bytes();
         let mut all = Vec::new();
         for entry in fs::read_dir(parent_directory(path))? {
             let name = entry?.file_name();
             let rest = name.as_encoded_bytes().strip_prefix(prefix.as_slice());
             let rest = rest.and_then(|rest| rest.strip_suffix(suffix.as_bytes()));
-            if let Some((stamp, number)) = rest.and_then(Self::read) {
+            if let Some((stamp, number)) = rest.and_then(|rest| Self::read(rest, form.model())) {
                 all.push(Self { is_past: stamp <= now.as_slice(), stamp: stamp.to_vec(), number, name });
             }
         }
@@ -65,13 +94,13 @@ impl RotatedFile {
     }
 
     /// Parses the timestamp and the number after the file name.
-    fn read(suffix: &[u8]) -> Option<(&[u8], u32)> {
-        let (stamp, number) = suffix.split_at_checked(STAMP.len())?;
+    fn read<'a>(suffix: &'a [u8], model: &[u8]) -> Option<(&'a [u8], u32)> {
+        let (stamp, number) = suffix.split_at_checked(model.len())?;
         let like = |(byte, model): (&u8, &u8)| match model {
-            b'T' | b'Z' => byte == model,
+            b'T' | b'Z' | b'-' => byte == model,
             _ => byte.is_ascii_digit(),
         };
-        if !stamp.iter().zip(STAMP).all(like) {
+        if !stamp.iter().zip(model).all(like) {
             return None;
         }
         let number = match number.strip_prefix(b".") {
@@ -81,10 +110,4 @@ impl RotatedFile {
         };
         Some((stamp, number))
     }
-}
-
-/// Formats a UTC time as [`STAMP`].
-pub(in crate::output) fn stamp(at: impl Into<Timestamp>) -> String {
-    let (year, month, day, hour, minute, second) = at.into().civil();
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::Timestamp;
 
-use super::rotated_file::{RotatedFile, stamp};
+use super::rotated_file::{RotatedFile, StampForm};
 use crate::paths::{parent_directory, unused_path};
 
 /// Names of files: `events.parquet` becomes `events.20261123T220000Z.parquet`.
@@ -30,7 +30,7 @@ impl StampedFiles {
 
     /// Returns the name of a file in a folder that begins at this time.
     pub(crate) fn unused_name(&self, folder: &Path, begin: impl Into<Timestamp>) -> io::Result<PathBuf> {
-        let stamp = stamp(begin);
+        let stamp = StampForm::Own.format(begin);
         let path = |number: &str| {
             let mut name = self.stem().to_owned();
             name.push(format!(".{stamp}{number}{}", self.extension));
@@ -47,7 +47,7 @@ impl StampedFiles {
         now: impl Into<Timestamp>,
     ) -> io::Result<()> {
         let path = parent_directory(&self.path).join(self.stem());
-        RotatedFile::remove_oldest(&path, self.extension, keep, last, now)
+        RotatedFile::remove_oldest(&path, StampForm::Own, self.extension, keep, last, now)
     }
 
     /// The name of the given path without the extension.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use proptest::prelude::*;
 use tempfile::tempdir;
 
-use super::super::rotated_file::{RotatedFile, stamp};
+use super::super::rotated_file::{RotatedFile, StampForm};
 use super::*;
 use crate::paths::parent_directory;
 
@@ -21,7 +21,9 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Concatenates the rotated files, oldest first, and the current file.
 pub(crate) fn all_text(path: &Path) -> Vec<u8> {
-    let mut all = RotatedFile::from(path, "", SystemTime::now() + Duration::from_secs(1 << 30)).unwrap();
+    let mut all =
+        RotatedFile::from(path, StampForm::Own, "", SystemTime::now() + Duration::from_secs(1 << 30))
+            .unwrap();
     all.sort();
     let mut text = Vec::new();
     for rotated in all {
@@ -45,7 +47,7 @@ fn intervals_start_at_utc_boundaries() {
     assert_eq!(every(3600).rest_of_period(at(SIX + 3599)), Some(Duration::from_secs(1)));
     assert_eq!(every(86_400).rest_of_period(at(SIX)), Some(Duration::from_secs(6 * 3600)), "until midnight");
     assert_eq!(Rotation::default().rest_of_period(at(SIX)), None);
-    assert_eq!(stamp(at(SIX + 61)), "20261121T180101Z");
+    assert_eq!(StampForm::Own.format(at(SIX + 61)), "20261121T180101Z");
 }
 
 #[test]
