@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
@@ -346,6 +346,7 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::process::Command;
 
     use huginn_net::{CaptureReader, Configure, HuginnNet};
@@ -553,7 +554,7 @@ mod tests {
             assert_eq!((counters.write_errors, counters.rotation_errors), (2, 0));
             let conn = files(folder.path(), "conn");
             let [(_, earlier), (name, lines)] = &conn[..] else { panic!("{conn:?}") };
-            assert_eq!((&earlier[..], &name[..]), (&["earlier".to_owned()][..], "conn.log"));
+            assert_eq!((&earlier[..], name.as_str()), (&["earlier".to_owned()][..], "conn.log"));
             let count = |start| lines.iter().filter(|line| line.starts_with(start)).count();
             let is_row = |line: &&String| !line.starts_with('#') && !line.starts_with("part");
             let headers = usize::from(form == ZeekForm::Tsv);
