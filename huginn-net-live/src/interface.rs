@@ -70,12 +70,14 @@ pub(crate) use list::links;
 
 #[cfg(unix)]
 mod list {
+    #[cfg(target_os = "linux")]
+    use std::collections::HashSet;
     use std::fs;
     use std::net::IpAddr;
 
     use huginn_net_core::IpNet;
     use nix::ifaddrs::{InterfaceAddress, getifaddrs};
-    use nix::net::if_::InterfaceFlags;
+    use nix::net::if_::{InterfaceFlags, if_nametoindex};
     use nix::sys::socket::SockaddrStorage;
 
     use super::Interface;
@@ -105,12 +107,22 @@ mod list {
     pub(crate) fn links() -> Result<Vec<super::Link>, LiveError> {
         let entries = getifaddrs()
             .map_err(|errno| LiveError::System { operation: "listing interfaces", source: errno.into() })?;
+        let mut seen = HashSet::new();
         let link = |entry: InterfaceAddress| {
-            let index = entry.address.as_ref()?.as_link_addr()?.ifindex();
+            let index = link_index(&entry).filter(|index| seen.insert(*index))?;
             let is_up = entry.flags.contains(InterfaceFlags::IFF_UP);
-            Some(super::Link { index: u32::try_from(index).ok()?, name: entry.interface_name, is_up })
+            Some(super::Link { index, name: entry.interface_name, is_up })
         };
         Ok(entries.filter_map(link).collect())
+    }
+
+    /// Returns the index in the entry of an interface; `None` in that of an IP address. An interface without a link-layer address, such as
+    /// tun, WireGuard and PPP, has an entry without an address.
+    fn link_index(entry: &InterfaceAddress) -> Option<u32> {
+        match &entry.address {
+            Some(address) => u32::try_from(address.as_link_addr()?.ifindex()).ok(),
+            None => if_nametoindex(entry.interface_name.as_str()).ok(),
+        }
     }
 
     fn without_addresses(entry: &InterfaceAddress) -> Interface {
@@ -129,9 +141,11 @@ mod list {
     }
 
     fn add_address(interface: &mut Interface, entry: &InterfaceAddress) {
+        if let Some(index) = link_index(entry) {
+            interface.index = index;
+        }
         let Some(address) = &entry.address else { return };
         if let Some(link) = address.as_link_addr() {
-            interface.index = u32::try_from(link.ifindex()).unwrap_or(0);
             interface.mac = link.addr().filter(|mac| has_mac(link) && *mac != [0; 6]);
         } else if let Some(ip) = ip(address) {
             let mask = entry.netmask.as_ref().and_then(self::ip);

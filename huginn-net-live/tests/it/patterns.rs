@@ -234,6 +234,32 @@ fn renamed_interface_is_captured_by_its_new_name() {
 }
 
 #[test]
+#[ignore = "needs CAP_NET_ADMIN and /dev/net/tun"]
+fn interface_without_a_mac_joins_once_and_stays() {
+    in_packet_namespace(|_| {
+        let (mut source, received) = open_with_notices(&["hn-*"]);
+        let waits = "hn-*: no interface matches yet; the capture begins when one does";
+        await_notices(&mut source, &received, vec![waits]);
+        ip("tuntap add dev hn-tun mode tun");
+        ip("link set dev hn-tun up");
+        let tun = huginn_net_live::interfaces().unwrap().into_iter().find(|found| found.name == "hn-tun");
+        let tun = tun.expect("hn-tun is listed");
+        assert!(tun.index > 0 && tun.mac.is_none() && tun.is_up, "{tun:?}");
+        await_notices(
+            &mut source,
+            &received,
+            vec!["hn-tun: is captured from now on", "hn-*: an interface matches"],
+        );
+        // Each of these interfaces joins at a check, which must not say that the first one left.
+        for name in ["hn-1", "hn-2", "hn-3"] {
+            ip(&format!("tuntap add dev {name} mode tun"));
+            await_notices(&mut source, &received, vec![&format!("{name}: is captured from now on")]);
+        }
+        assert_eq!(source.stats().interfaces()[0].state, InterfaceState::Up);
+    });
+}
+
+#[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn each_frame_has_the_link_type_of_its_interface() {
     in_packet_namespace(|backend| {
