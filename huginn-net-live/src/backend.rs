@@ -73,4 +73,6 @@ pub(crate) struct Drops {
     pub(crate) interface: Option<u64>,
     /// Copies of packets that were left out; `None` if the backend has one interface.
     pub(crate) copies: Option<u64>,
+    /// Frames that could not be read since the last call.
+    pub(crate) read_errors: u64,
 }

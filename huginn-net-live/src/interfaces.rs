@@ -220,7 +220,7 @@ impl Interfaces {
     /// Counts a read error.
     pub(crate) fn count_error(&self, slot: usize) {
         if let Some(slot) = self.slots.get(slot) {
-            slot.counters.add_read_error();
+            slot.counters.add_read_errors(1);
         }
     }
 
@@ -230,6 +230,7 @@ impl Interfaces {
         for slot in &mut self.slots {
             let drops = slot.backend.drops();
             slot.counters.set_kernel_dropped(drops.kernel);
+            slot.counters.add_read_errors(drops.read_errors);
             if let Some(copies) = drops.copies {
                 slot.counters.set_copies(copies);
             }

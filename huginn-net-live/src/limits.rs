@@ -67,6 +67,10 @@ pub(crate) const MIN_SNAPLEN: usize = 64;
 #[cfg(target_os = "linux")]
 pub(crate) const LINK_CHECK_INTERVAL: Duration = Duration::from_millis(750);
 
+/// Time for which a removed interface that patterns match is remembered, since its frames may still be in the ring.
+#[cfg(target_os = "linux")]
+pub(crate) const REMOVED_INTERFACE_TIME: Duration = Duration::from_secs(5);
+
 /// Maximum number of names of interfaces that patterns match, 16 bits with those of inputs. Beyond, the interface that left first gives
 /// its number to a new one: events must have been written by then.
 #[cfg(target_os = "linux")]

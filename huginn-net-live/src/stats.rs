@@ -57,7 +57,8 @@ pub struct InterfaceStats {
     pub interface_dropped: Option<u64>,
     /// Packets that were left out because another interface had them; `None` without [patterns](crate::LiveSource::open).
     pub copies: Option<u64>,
-    /// Read errors after which the source tried again, such as lack of memory.
+    /// Read errors after which the source tried again, such as lack of memory. With [patterns](crate::LiveSource::open) also frames of
+    /// interfaces that were gone before their names were known.
     pub read_errors: u64,
     /// The state of the interface; with several queues, the worst of them.
     pub state: InterfaceState,
@@ -164,8 +165,8 @@ impl InterfaceCounters {
         self.copies.store(packets, Ordering::Relaxed);
     }
 
-    pub(crate) fn add_read_error(&self) {
-        self.read_errors.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn add_read_errors(&self, errors: u64) {
+        self.read_errors.fetch_add(errors, Ordering::Relaxed);
     }
 
     pub(crate) fn state(&self) -> InterfaceState {

@@ -8,7 +8,9 @@ use std::time::Instant;
 use nix::net::if_::if_indextoname;
 
 use crate::interface::{self, Link};
-use crate::limits::{CHANGE_NOTICES, CHANGE_NOTICES_INTERVAL, LINK_CHECK_INTERVAL, MAX_JOINED_NAMES};
+use crate::limits::{
+    CHANGE_NOTICES, CHANGE_NOTICES_INTERVAL, LINK_CHECK_INTERVAL, MAX_JOINED_NAMES, REMOVED_INTERFACE_TIME,
+};
 use crate::names::JoinedNames;
 use crate::pattern::Patterns;
 use crate::{LiveError, Notice, NoticeKind};
@@ -29,6 +31,8 @@ pub(crate) struct MatchedInterfaces {
 struct State {
     /// The interfaces of the system, by index.
     present: HashMap<u32, Present>,
+    /// Interfaces that were removed lately, by index: their frames may still be in the ring.
+    removed: HashMap<u32, Removed>,
     numbers: Numbers,
     changes: Changes,
     /// Whether an interface that is captured is up.
@@ -43,8 +47,8 @@ struct State {
 pub(crate) struct Found {
     /// Its number; `None` if its frames are left out.
     pub(crate) number: Option<u16>,
-    /// Whether the interface exists.
-    pub(crate) is_there: bool,
+    /// Whether the interface exists, or was removed lately.
+    pub(crate) is_known: bool,
 }
 
 /// An interface of the system.
@@ -54,6 +58,14 @@ struct Present {
     number: Option<u16>,
     /// Whether a notice said that its frames cannot be read.
     is_unreadable: bool,
+}
+
+/// An interface that was removed.
+struct Removed {
+    /// Its number, if it was captured.
+    number: Option<u16>,
+    /// When it is forgotten.
+    until: Option<Instant>,
 }
 
 /// The numbers that timestamps have for names.
@@ -137,22 +149,29 @@ impl MatchedInterfaces {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Looks an interface up. Asks the system for the name of an unknown index.
+    /// Looks an interface up, for all of its frames until the [`version`](Self::version) changes. Asks the system for the name of an unknown
+    /// index.
     #[cold]
     pub(crate) fn find(&self, index: u32) -> Found {
-        let mut state = self.lock();
-        if let Some(present) = state.present.get(&index) {
-            return Found { number: present.number, is_there: true };
+        if let Some(found) = self.lock().find(index) {
+            return found;
         }
         // The name is empty without an interface.
-        match if_indextoname(index).ok().and_then(|name| name.into_string().ok()) {
-            Some(name) if !name.is_empty() => {
+        let name = if_indextoname(index).ok().and_then(|name| name.into_string().ok());
+        let name = name.filter(|name| !name.is_empty());
+        let mut state = self.lock();
+        // Another queue may have found it meanwhile.
+        if let Some(found) = state.find(index) {
+            return found;
+        }
+        match name {
+            Some(name) => {
                 let number = self.join(&mut state, index, &name, Instant::now());
-                Found { number, is_there: true }
+                Found { number, is_known: true }
             }
-            _ => {
+            None => {
                 let number = self.patterns.match_every_name().then_some(state.numbers.input);
-                Found { number, is_there: false }
+                Found { number, is_known: false }
             }
         }
     }
@@ -216,7 +235,14 @@ impl MatchedInterfaces {
             state.is_up |= is_up && number.is_some();
         }
         for index in gone {
+            let number = state.present.get(&index).and_then(|present| present.number);
+            state.removed.insert(index, Removed { number, until: now.checked_add(REMOVED_INTERFACE_TIME) });
             self.leave(state, index, now);
+        }
+        let removed = state.removed.len();
+        state.removed.retain(|_, removed| removed.until.is_some_and(|until| now < until));
+        if state.removed.len() < removed {
+            self.version.fetch_add(1, Ordering::Release);
         }
     }
 
@@ -246,6 +272,14 @@ impl MatchedInterfaces {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn find(&self, index: u32) -> Option<Found> {
+        let present = self.present.get(&index).map(|present| present.number);
+        let number = present.or_else(|| self.removed.get(&index).map(|removed| removed.number))?;
+        Some(Found { number, is_known: true })
     }
 }
 

@@ -7,15 +7,20 @@ fn links<'a>(of: impl IntoIterator<Item = (u32, &'a str, bool)>) -> Vec<Link> {
     of.into_iter().map(|(index, name, is_up)| Link { index, name: name.to_owned(), is_up }).collect()
 }
 
-/// Patterns with the number 1 of two inputs, in a system without interfaces.
+impl MatchedInterfaces {
+    /// Patterns with the number 1 of two inputs, in a system without interfaces.
+    pub(crate) fn of_patterns(patterns: &[&str]) -> Self {
+        let parsed = Patterns::new(patterns.iter().copied()).unwrap();
+        let matched = Self::new(patterns.join(","), parsed, [1, 2]).unwrap();
+        let numbers = Numbers { input: 1, first: 2, ..Numbers::default() };
+        *matched.lock() = State { numbers, ..State::default() };
+        matched.names.write().unwrap().clear();
+        matched
+    }
+}
+
 fn matched(patterns: &[&str]) -> MatchedInterfaces {
-    let parsed = Patterns::new(patterns.iter().copied()).unwrap();
-    let matched = MatchedInterfaces::new(patterns.join(","), parsed, [1, 2]).unwrap();
-    update(&matched, [], Instant::now());
-    let numbers = Numbers { input: 1, first: 2, ..Numbers::default() };
-    *matched.lock() = State { numbers, ..State::default() };
-    matched.names.write().unwrap().clear();
-    matched
+    MatchedInterfaces::of_patterns(patterns)
 }
 
 fn update<'a>(
@@ -70,15 +75,36 @@ fn interfaces_join_and_leave() {
 
 #[test]
 fn unknown_index_that_is_gone_has_the_name_of_any() {
-    assert_eq!(matched(&["any"]).find(UNUSED), Found { number: Some(1), is_there: false });
-    assert_eq!(matched(&["any", "!lo"]).find(UNUSED), Found { number: None, is_there: false });
+    assert_eq!(matched(&["any"]).find(UNUSED), Found { number: Some(1), is_known: false });
+    assert_eq!(matched(&["any", "!lo"]).find(UNUSED), Found { number: None, is_known: false });
+}
+
+#[test]
+fn removed_interface_keeps_its_number_for_some_time() {
+    let matched = matched(&["any", "!lo"]);
+    let (kept, left_out) = (UNUSED, UNUSED - 1);
+    let found = || [kept, left_out].map(|index| matched.find(index));
+    let known = |number| Found { number, is_known: true };
+    let now = Instant::now();
+    update(&matched, [(kept, "veth1", true), (left_out, "lo", true)], now);
+    let before = matched.version();
+    update(&matched, [], now);
+    assert!(matched.version() > before);
+    assert_eq!(found(), [known(Some(2)), known(None)]);
+    assert_eq!(matched.left_out(), [0; 0]);
+    update(&matched, [], now + REMOVED_INTERFACE_TIME / 2);
+    assert_eq!(found(), [known(Some(2)), known(None)]);
+    let before = matched.version();
+    update(&matched, [], now + REMOVED_INTERFACE_TIME);
+    assert!(matched.version() > before);
+    assert_eq!(found(), [Found { number: None, is_known: false }; 2]);
 }
 
 #[test]
 fn unknown_index_gets_the_name_that_the_system_has() {
     let matched = matched(&["l*"]);
     let loopback = nix::net::if_::if_nametoindex("lo").unwrap();
-    assert_eq!(matched.find(loopback), Found { number: Some(2), is_there: true });
+    assert_eq!(matched.find(loopback), Found { number: Some(2), is_known: true });
     assert_eq!(matched.lock().changes.notices.len(), 1);
 }
 

@@ -16,7 +16,7 @@ use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::fanout::PacketGroup;
 use crate::frame_batch::FrameBatch;
 use crate::limits::MIN_SNAPLEN;
-use crate::matched::MatchedInterfaces;
+use crate::matched::{Found, MatchedInterfaces};
 use crate::{Interface, InterfaceState, LiveError, LiveOptions, Notice};
 
 /// Interfaces that come and go, captured with a packet socket that is bound to none.
@@ -74,8 +74,10 @@ impl ManyBackend {
     /// Forgets the interfaces of frames after a change, and leaves others out in the kernel.
     #[cold]
     fn on_change(&mut self, version: u64) -> io::Result<()> {
+        self.socket.filter(&mut index_filter::without(&self.matched.left_out()))?;
+        // If it failed, the next call tries again.
         self.frames.interfaces.clear(version);
-        self.socket.filter(&mut index_filter::without(&self.matched.left_out()))
+        Ok(())
     }
 
     /// Puts interfaces that joined into promiscuous mode. Needs no privileges.
@@ -136,7 +138,12 @@ impl CaptureBackend for ManyBackend {
 
     fn drops(&mut self) -> Drops {
         self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
-        Drops { kernel: self.dropped, interface: None, copies: Some(self.frames.copies.found()) }
+        Drops {
+            kernel: self.dropped,
+            interface: None,
+            copies: Some(self.frames.copies.found()),
+            read_errors: std::mem::take(&mut self.frames.interfaces.lost),
+        }
     }
 
     fn reports_link_down(&self) -> bool {
@@ -186,6 +193,8 @@ struct InterfaceCache {
     /// By the last digits of the index.
     entries: Box<[CachedInterface; CACHED_INTERFACES]>,
     version: u64,
+    /// Frames of interfaces that were gone before their names were known.
+    lost: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -193,13 +202,15 @@ struct CachedInterface {
     /// The index; 0, which no interface has, if the entry is empty.
     index: u32,
     number: Option<u16>,
+    /// Whether its frames are left out because it was gone before its name was known.
+    is_lost: bool,
     /// Whether a notice says that its frames cannot be read.
     is_unreadable: bool,
 }
 
 impl Default for InterfaceCache {
     fn default() -> Self {
-        Self { entries: Box::new([CachedInterface::default(); CACHED_INTERFACES]), version: 0 }
+        Self { entries: Box::new([CachedInterface::default(); CACHED_INTERFACES]), version: 0, lost: 0 }
     }
 }
 
@@ -219,13 +230,13 @@ impl InterfaceCache {
     fn number(&mut self, index: u32, matched: &MatchedInterfaces) -> Option<u16> {
         let entry = self.entry(index)?;
         if entry.index != index {
-            let found = matched.find(index);
-            if !found.is_there {
-                return found.number;
-            }
-            *entry = CachedInterface { index, number: found.number, is_unreadable: false };
+            let Found { number, is_known } = matched.find(index);
+            let is_lost = number.is_none() && !is_known;
+            *entry = CachedInterface { index, number, is_lost, is_unreadable: false };
         }
-        entry.number
+        let (number, is_lost) = (entry.number, entry.is_lost);
+        self.lost = self.lost.saturating_add(is_lost.into());
+        number
     }
 
     #[cold]
@@ -234,5 +245,23 @@ impl InterfaceCache {
         if !std::mem::replace(&mut entry.is_unreadable, true) {
             matched.on_unreadable(frame.interface, frame.hardware);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_interfaces_without_a_name_are_counted() {
+        /// An index that no interface of the machine has.
+        const UNUSED: u32 = i32::MAX as u32;
+        let frames = |pattern| {
+            let matched = MatchedInterfaces::of_patterns(&[pattern]);
+            let mut cache = InterfaceCache::default();
+            (cache.number(UNUSED, &matched), cache.number(UNUSED, &matched), cache.lost)
+        };
+        assert_eq!(frames("any"), (Some(1), Some(1), 0));
+        assert_eq!(frames("veth*"), (None, None, 2));
     }
 }

@@ -197,6 +197,46 @@ fn frames_of_a_new_interface_are_captured_before_the_next_check() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
+fn frames_of_a_removed_interface_are_captured() {
+    in_packet_namespace(|_| {
+        veth_pair();
+        let (mut source, received) = open_with_notices(&["any", "!lo"]);
+        second_veth_pair();
+        await_notices(
+            &mut source,
+            &received,
+            vec!["c: is captured from now on", "d: is captured from now on"],
+        );
+        for (interface, numbers) in [("b", 0..100), ("d", 100..200)] {
+            // The frames wait in the ring while their interface is removed.
+            send(interface, numbers.clone());
+            ip(&format!("link del dev {interface}"));
+            thread::sleep(Duration::from_secs(1));
+            let lent = lend(&mut source, 100);
+            assert_eq!(self::numbers(&lent), numbers.collect::<Vec<_>>());
+            assert_eq!(by_interface(&source, &lent), counts([(interface, 100)]));
+        }
+        assert_eq!(end(source).1.read_errors, 0);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn frames_of_an_interface_that_was_never_known_are_counted() {
+    in_packet_namespace(|_| {
+        let (source, _) = open_with_notices(&["any", "!lo"]);
+        veth_pair();
+        send("b", 0..100);
+        ip("link del dev b");
+        let (lent, stats) = end(source);
+        assert_eq!((lent.len(), stats.received), (0, 0));
+        // Each packet is on both ends.
+        assert_eq!(stats.read_errors, 200);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
 fn renamed_interface_is_captured_by_its_new_name() {
     in_packet_namespace(|_| {
         veth_pair();
