@@ -46,10 +46,35 @@ pub(crate) struct PacketBackend {
     /// Whether the socket belongs to that group. It joins once its interface is there.
     is_member: bool,
     /// A socket that takes the place of the member of a group, which the kernel does not bind again.
-    spare: Option<PacketSocket>,
+    spare: Option<Spare>,
     /// The index of the interface, if the socket is bound to all and a filter selects it.
     selected: Option<u32>,
     dropped: u64,
+}
+
+/// A socket without a ring, for another group.
+struct Spare {
+    socket: PacketSocket,
+    /// Whether the socket belongs to the group: the kernel then binds it no more.
+    is_member: bool,
+}
+
+impl Spare {
+    fn new() -> io::Result<Self> {
+        Ok(Self { socket: PacketSocket::new()?, is_member: false })
+    }
+
+    /// Adds the socket to a group of sockets that are bound to all interfaces, and creates its ring. If a call fails, the next one goes on.
+    fn open(&mut self, fanout: &PacketGroup, options: &LiveOptions, mtu: Option<u32>) -> io::Result<Ring> {
+        if !self.is_member {
+            self.socket.mute()?;
+            self.socket.bind_to_all()?;
+            fanout.join(&self.socket, ALL_INTERFACES)?;
+            self.is_member = true;
+        }
+        // The kernel creates one ring for each socket, so nothing that fails may follow.
+        Ok(self.socket.ring(options, mtu)?.0)
+    }
 }
 
 /// A socket that captures from an interface.
@@ -128,7 +153,7 @@ impl PacketBackend {
         options: &LiveOptions,
         fanout: Option<Arc<PacketGroup>>,
     ) -> io::Result<Self> {
-        let spare = fanout.is_some().then(PacketSocket::new).transpose()?;
+        let spare = fanout.is_some().then(Spare::new).transpose()?;
         Ok(Self {
             name: name.to_owned(),
             socket,
@@ -161,15 +186,12 @@ impl PacketBackend {
     /// Captures from an interface that was removed, with the spare socket: the kernel does not bind a member of a group again. One that is
     /// bound to all interfaces stays a member, and needs another filter only. Needs no privileges.
     fn select(&mut self, interface: &Interface) -> io::Result<()> {
-        if let (Some(fanout), Some(socket)) = (&self.fanout, &self.spare) {
-            let (ring, _) = socket.ring(&self.options, interface.mtu)?;
-            socket.mute()?;
-            socket.bind_to_all()?;
-            fanout.join(socket, ALL_INTERFACES)?;
+        if let (Some(fanout), Some(spare)) = (&self.fanout, &mut self.spare) {
+            let ring = spare.open(fanout, &self.options, interface.mtu)?;
             self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
             self.ring = ring;
-            if let Some(socket) = self.spare.take() {
-                self.socket = socket;
+            if let Some(spare) = self.spare.take() {
+                self.socket = spare.socket;
             }
             self.is_member = true;
         }
@@ -334,3 +356,29 @@ fn link_type(hardware: u16) -> Option<LinkType> {
 const ARPHRD_RAWIP: u16 = 519;
 /// GRE over IPv6.
 const ARPHRD_IP6GRE: u16 = 823;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs CAP_NET_RAW"]
+    fn spare_socket_opens_after_a_failure() {
+        /// Maximum number of sockets of a group, unless its first socket asks for another one (`fanout_add` of Linux).
+        const MAX_MEMBERS: usize = 256;
+        let fanout = PacketGroup::default();
+        let member = || {
+            let socket = PacketSocket::new().unwrap();
+            socket.mute().unwrap();
+            socket.bind_to_all().unwrap();
+            fanout.join(&socket, ALL_INTERFACES).unwrap();
+            socket
+        };
+        let mut members: Vec<_> = (0..MAX_MEMBERS).map(|_| member()).collect();
+        let mut spare = Spare::new().unwrap();
+        let mut open = || spare.open(&fanout, &LiveOptions::default(), None).err();
+        assert_eq!([open(), open()].map(|error| error.unwrap().raw_os_error()), [Some(libc::ENOSPC); 2]);
+        drop(members.pop());
+        assert!(open().is_none());
+    }
+}
