@@ -93,10 +93,6 @@ pub(crate) const MAX_FILTERED_INTERFACES: usize = 250;
 #[cfg(target_os = "linux")]
 pub(crate) const COPY_WINDOW: Duration = Duration::from_millis(50);
 
-/// Number of bytes of a packet that must be the same in a copy: all headers up to those of TCP, and some of the payload.
-#[cfg(target_os = "linux")]
-pub(crate) const COPY_HASHED_LEN: usize = 256;
-
 /// Number of sets of packets that may have copies: with four each, 16,384 packets in 384 KiB for each queue.
 #[cfg(target_os = "linux")]
 pub(crate) const COPY_SETS: usize = 1 << 12;

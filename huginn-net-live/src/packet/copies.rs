@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 use huginn_net_core::LinkType;
 
-use crate::limits::{COPY_HASHED_LEN, COPY_SETS, COPY_WINDOW};
+use crate::limits::{COPY_SETS, COPY_WINDOW};
 
 /// Number of packets of a set.
 const WAYS: usize = 4;
@@ -16,6 +16,9 @@ const PPPOE_SESSION: u16 = 0x8864;
 const PPP_IP: [u16; 2] = [0x0021, 0x0057];
 /// Maximum number of VLAN tags.
 const MAX_TAGS: usize = 4;
+
+/// Bytes that contain all [changing fields](clear_changing_fields): the longest IPv4 header, and the checksum of TCP.
+const HEAD_LEN: usize = 60 + 18;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -78,13 +81,20 @@ impl Copies {
     /// Hashes what is the same in all copies; never 0.
     #[inline]
     fn hash(&self, packet: &[u8]) -> u64 {
-        let mut bytes = [0; COPY_HASHED_LEN];
-        let len = packet.len().min(COPY_HASHED_LEN);
+        // All of the packet: one whose end alone differs may hide what it brings.
         let mut hasher = self.hasher.build_hasher();
-        if let (Some(to), Some(from)) = (bytes.get_mut(..len), packet.get(..len)) {
-            to.copy_from_slice(from);
-            clear_changing_fields(to);
-            hasher.write(to);
+        if let Some((head, rest)) = packet.split_first_chunk::<HEAD_LEN>() {
+            let mut head = *head;
+            clear_changing_fields(&mut head);
+            hasher.write(&head);
+            hasher.write(rest);
+        } else {
+            let mut bytes = [0; HEAD_LEN];
+            if let Some(head) = bytes.get_mut(..packet.len()) {
+                head.copy_from_slice(packet);
+                clear_changing_fields(head);
+                hasher.write(head);
+            }
         }
         hasher.finish() | 1
     }
@@ -218,6 +228,44 @@ mod tests {
         assert!(copies.has(6, at, LinkType::RAW, &plain[14..]));
         assert!(!has(&mut copies, 3, 3, &frame(&[], 64, 7, 2)), "another packet");
         assert_eq!(copies.found(), 4);
+    }
+
+    #[test]
+    fn packet_that_differs_in_any_byte_is_no_copy() {
+        for len in [80_u8, 255] {
+            // Without the fields that may change.
+            let mut packet = vec![1; len.into()];
+            packet[0] = 0x45;
+            packet[2..4].copy_from_slice(&[0, len]);
+            packet[9] = UDP;
+            for at in (12..packet.len()).filter(|at| !(26..28).contains(at)) {
+                let mut copies = Copies::new();
+                let mut other = packet.clone();
+                other[at] ^= 1;
+                assert!(!copies.has(2, 0, LinkType::RAW, &packet));
+                assert!(!copies.has(3, 0, LinkType::RAW, &other), "byte {at} of {len}");
+                assert!(copies.has(3, 0, LinkType::RAW, &packet));
+            }
+        }
+        let mut copies = Copies::new();
+        let mut packet = vec![7; 1500];
+        packet[..10].copy_from_slice(&[0x45, 0, 0x05, 0xdc, 0, 0, 0, 0, 64, TCP]);
+        assert!(!copies.has(2, 0, LinkType::RAW, &packet));
+        packet[1499] = 8;
+        assert!(!copies.has(3, 0, LinkType::RAW, &packet), "the last byte");
+    }
+
+    #[test]
+    fn longest_header_of_ipv4_is_in_the_head() {
+        let packet = |checksum: u8| {
+            let mut packet = vec![9; 90];
+            packet[..10].copy_from_slice(&[0x4f, 0, 0, 90, 0, 0, 0, 0, 64, TCP]);
+            packet[76..78].fill(checksum);
+            packet
+        };
+        let mut copies = Copies::new();
+        assert!(!copies.has(2, 0, LinkType::RAW, &packet(1)));
+        assert!(copies.has(3, 0, LinkType::RAW, &packet(2)));
     }
 
     #[test]
