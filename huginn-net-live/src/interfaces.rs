@@ -84,6 +84,8 @@ struct InterfaceSlot {
     is_abandoned: bool,
     /// Whether the interface has not existed yet.
     is_awaited: bool,
+    /// Whether the backend captures from the interfaces that patterns match.
+    is_of_patterns: bool,
 }
 
 impl Interfaces {
@@ -103,7 +105,8 @@ impl Interfaces {
             let backend = open(target, options, present, fanouts.of(slots.len()), &mut notices)?;
             let is_awaited =
                 notices.iter().any(|notice| notice.interface == name && notice.kind == NoticeKind::Awaited);
-            slots.push(InterfaceSlot { is_awaited, ..InterfaceSlot::new(name, backend) });
+            let is_of_patterns = target.is_of_patterns();
+            slots.push(InterfaceSlot { is_awaited, is_of_patterns, ..InterfaceSlot::new(name, backend) });
         }
         if slots.is_empty() {
             return Err(LiveError::NoInterface);
@@ -347,8 +350,8 @@ impl Interfaces {
         if is_change && !self.reports_changes {
             return;
         }
-        let interface = self.name(index);
-        self.notices.push(Notice { interface, kind });
+        let is_of_patterns = self.slots.get(index).is_some_and(|slot| slot.is_of_patterns);
+        self.notices.push(Notice { is_of_patterns, ..Notice::new(self.name(index), kind) });
     }
 }
 
@@ -361,6 +364,7 @@ impl InterfaceSlot {
             device_drops: DeviceDrops::default(),
             is_abandoned: false,
             is_awaited: false,
+            is_of_patterns: false,
         }
     }
 
@@ -423,7 +427,7 @@ fn can_exist(name: &str) -> bool {
 fn small_buffer(name: &str, options: &LiveOptions, granted: usize) -> Option<Notice> {
     let requested = options.buffer_bytes;
     let kind = NoticeKind::SmallBuffer { requested, granted };
-    (granted < requested).then(|| Notice { interface: name.to_owned(), kind })
+    (granted < requested).then(|| Notice::new(name, kind))
 }
 
 /// Opens an interface with the selected backend, all interfaces that match, or a UDP socket.
@@ -464,7 +468,7 @@ fn open(
         if let Some(opened) = connect().or_else(follow) {
             let (backend, is_up) = opened?;
             if !is_up {
-                notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
+                notices.push(Notice::new(name, NoticeKind::Awaited));
             }
             return Ok(Box::new(backend));
         }
@@ -480,7 +484,8 @@ fn open(
             };
             if let Target::Matching(matched) = target {
                 if !matched.has_any() {
-                    notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
+                    let awaited = Notice::new(name, NoticeKind::Awaited);
+                    notices.push(Notice { is_of_patterns: true, ..awaited });
                 }
                 let matched = Arc::clone(matched);
                 let (backend, granted) = ManyBackend::open(matched, options, present, fanout.as_deref())?;
@@ -491,7 +496,7 @@ fn open(
             let (backend, granted) = match found {
                 Some(interface) => PacketBackend::open(interface, options, fanout)?,
                 None if options.wait && can_exist(name) => {
-                    notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
+                    notices.push(Notice::new(name, NoticeKind::Awaited));
                     PacketBackend::await_interface(name, options, fanout)?
                 }
                 None => return Err(unknown()),

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::inputs::TCP_PREFIX;
-use crate::pattern::is_pattern;
 
 /// A change of an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +12,15 @@ pub struct Notice {
     pub interface: String,
     /// The change.
     pub kind: NoticeKind,
+    /// Whether the name is that of patterns.
+    pub(crate) is_of_patterns: bool,
+}
+
+impl Notice {
+    /// Returns a notice about one interface or input.
+    pub(crate) fn new(interface: impl Into<String>, kind: NoticeKind) -> Self {
+        Self { interface: interface.into(), kind, is_of_patterns: false }
+    }
 }
 
 /// A change of an interface.
@@ -73,11 +81,11 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
-            NoticeKind::Awaited if are_patterns(&self.interface) => {
+            NoticeKind::Awaited if self.is_of_patterns => {
                 f.write_str("no interface matches yet; the capture begins when one does")
             }
-            NoticeKind::Appeared if are_patterns(&self.interface) => f.write_str("an interface matches"),
-            NoticeKind::Down if are_patterns(&self.interface) => {
+            NoticeKind::Appeared if self.is_of_patterns => f.write_str("an interface matches"),
+            NoticeKind::Down if self.is_of_patterns => {
                 f.write_str("no interface that matches is up; the capture resumes when one is")
             }
             NoticeKind::Awaited if self.interface.starts_with(TCP_PREFIX) => {
@@ -114,7 +122,15 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Whether the name of an input is that of patterns.
-fn are_patterns(name: &str) -> bool {
-    name.split(',').any(is_pattern)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_with_a_comma_is_not_that_of_patterns() {
+        let notice = Notice::new("eth0,any", NoticeKind::Appeared);
+        assert_eq!(notice.to_string(), "eth0,any: has appeared");
+        let notice = Notice { is_of_patterns: true, ..notice };
+        assert_eq!(notice.to_string(), "eth0,any: an interface matches");
+    }
 }

@@ -26,6 +26,10 @@ impl Target {
             Self::Matching(matched) => matched.name(),
         }
     }
+
+    pub(crate) fn is_of_patterns(&self) -> bool {
+        !matches!(self, Self::Named(_))
+    }
 }
 
 /// The inputs of a source.

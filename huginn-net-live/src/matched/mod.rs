@@ -183,10 +183,7 @@ impl MatchedInterfaces {
         let State { present, changes, .. } = &mut *state;
         if let Some(present) = present.get_mut(&index).filter(|present| !present.is_unreadable) {
             present.is_unreadable = true;
-            changes.notices.push(Notice {
-                interface: present.name.to_string(),
-                kind: NoticeKind::Unreadable { hardware },
-            });
+            changes.notices.push(Notice::new(&*present.name, NoticeKind::Unreadable { hardware }));
         }
     }
 
@@ -338,7 +335,7 @@ impl Changes {
         self.summarize(input, now);
         if self.told < CHANGE_NOTICES {
             self.told = self.told.saturating_add(1);
-            self.notices.push(Notice { interface: interface.to_owned(), kind });
+            self.notices.push(Notice::new(interface, kind));
         } else if kind == NoticeKind::Joined {
             self.joined = self.joined.saturating_add(1);
         } else {
@@ -354,7 +351,7 @@ impl Changes {
         let (joined, left) = (std::mem::take(&mut self.joined), std::mem::take(&mut self.left));
         if joined > 0 || left > 0 {
             let kind = NoticeKind::MoreChanges { joined, left };
-            self.notices.push(Notice { interface: input.to_owned(), kind });
+            self.notices.push(Notice::new(input, kind));
         }
         (self.begun, self.told) = (Some(now), 0);
     }
