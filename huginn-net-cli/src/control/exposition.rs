@@ -299,9 +299,12 @@ const CAPTURE: [Metric<CaptureCounters, Option<u64>>; 6] = [
     ("capture_copies", "Packets left out because another interface had them", Kind::Counter, |counters| {
         counters.copies
     }),
-    ("capture_read_errors", "Attempts to read from the interface that failed", Kind::Counter, |counters| {
-        Some(counters.read_errors)
-    }),
+    (
+        "capture_read_errors",
+        "Failed reads, and frames of interfaces gone before their names were known",
+        Kind::Counter,
+        |counters| Some(counters.read_errors),
+    ),
     ("capture_up", "Whether the interface is up", Kind::Gauge, |counters| {
         Some(u64::from(counters.state == "up"))
     }),
