@@ -81,7 +81,9 @@ impl Live {
         let source = LiveSource::open(interfaces, &LiveOptions::default())
             .map_err(|error| PyOSError::new_err(error.to_string()))?;
         let builder = match source.interface_names() {
-            names if names.are_several() => options.builder().interfaces(move |interface| names.get(interface)),
+            names if names.are_several() => {
+                options.builder().interfaces(move |interface| names.get(interface))
+            }
             _ => options.builder(),
         };
         let schema = SchemaRef::clone(builder.schema());
