@@ -2,9 +2,11 @@
 # shellcheck shell=bash
 
 # What they need besides the packages of .ci/run.
-readonly PART_PACKAGES="buildah chromium curl dpkg-dev ethtool iproute2 lintian make minisign nghttp2-client nginx nginx-dev
-    openjdk-17-jre-headless openssl pkg-config procps prometheus python3-venv qemu-user-static socat syslog-ng-core systemd tcpreplay tmux
+readonly PART_PACKAGES="chromium curl dpkg-dev ethtool iproute2 lintian make nghttp2-client nginx nginx-dev
+    openjdk-17-jre-headless openssl pkg-config procps prometheus python3-venv socat syslog-ng-core systemd tcpreplay tmux
     util-linux"
+# What the long parts need besides.
+readonly LONG_PACKAGES="buildah minisign qemu-user-static"
 
 # Name | lane | paths whose change makes .ci/run check it. The lanes `program` and `build` run side by side. `alone` comes after them:
 # rates and times count there, and what .ci/run builds for its tests is complete.
