@@ -85,7 +85,10 @@ pub(crate) fn read_hosts(
     path: &Path,
     add: impl FnMut(&ObservationPoint, SavedHost) -> Result<(), HostRecordError>,
 ) -> Result<Result<StateSummary, String>, Failure> {
-    let not_found = || Failure::Read { path: name_of(path), source: io::ErrorKind::NotFound.into() };
+    let not_found = || Failure::Read {
+        path: name_of(path),
+        source: io::Error::new(io::ErrorKind::NotFound, "no such file"),
+    };
     let file = open(path)?.ok_or_else(not_found)?;
     let read = file::read(file, None, add);
     Ok(read
