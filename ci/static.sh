@@ -22,23 +22,23 @@ for archive in "${archives[@]}"; do
 done
 [ "$(jq -r '.predicate.buildDefinition.resolvedDependencies[0].digest.gitCommit' "$folder"/*.provenance.json)" = "$(git rev-parse HEAD)" ]
 
+# layers FOLDER: the layers of an unpacked image.
+layers() {
+    local manifest
+    manifest=$(jq -r '.manifests[0].digest | sub(":"; "/")' "$1/index.json")
+    jq -r --arg folder "$1" '.layers[].digest | sub(":"; "/") | "\($folder)/blobs/\(.)"' "$1/blobs/$manifest"
+}
+
 for archive in "${archives[@]}"; do
-    image=${archive%.tar.gz}.image.tar
-    dist/build-image.sh "$archive" "$image"
-    mkdir "$image.d"
-    tar x -C "$image.d" -f "$image"
-    layer=$image.d/blobs/sha256/$(for blob in "$image.d"/blobs/sha256/*; do
-        ! gzip -t "$blob" 2>/dev/null || basename "$blob"
-    done)
+    image=${archive%.tar.gz}.image
+    dist/build-image.sh "$archive" "$image.tar"
+    mkdir -p "$image/root"
+    tar x -C "$image" -f "$image.tar"
+    for layer in $(layers "$image"); do
+        tar x -C "$image/root" -f "$layer"
+    done
     # The program, two licences and the list of dependencies, and nothing else.
-    diff <(tar tzf "$layer" | sed 's|^\./||; /^$/d' | sort) - <<'FILES'
-LICENSE-APACHE
-LICENSE-MIT
-huginn-net
-huginn-net.cyclonedx.json
-FILES
+    (cd "$image/root" && find . -type f | sort) | diff - <(printf './%s\n' LICENSE-APACHE LICENSE-MIT huginn-net huginn-net.cyclonedx.json)
 done
-mkdir "$folder/root"
-tar xz -C "$folder/root" -f "$folder"/huginn-net-*-x86_64-linux.image.tar.d/blobs/sha256/"$(basename "$(ls -S "$folder"/huginn-net-*-x86_64-linux.image.tar.d/blobs/sha256/* | head -1)")"
-chroot --userspec=65534:65534 "$folder/root" /huginn-net --version
+chroot --userspec=65534:65534 "$folder"/huginn-net-*-x86_64-linux.image/root /huginn-net --version
 echo "2 archives, 2 images, signature and provenance are good"
