@@ -62,7 +62,7 @@ for name in captures:
 REPLAY
 }
 
-# Both sensors of Berlin see the same hosts. Paris has the same addresses, and a client that nobody else has.
+# Both sensors of Berlin see the same hosts. Paris has the same addresses, and a client that no other site has.
 replay berlin-1 93600 tls-curl
 replay berlin-1 1800 nmap-scan tls-curl
 replay berlin-2 90000 tls-curl tls-rustls

@@ -128,7 +128,7 @@ pub(crate) fn in_head(name: Option<&[u8]>, text: &[u8], map: &dyn AddressMap) ->
     while !rest.is_empty() {
         let word_len = rest.iter().take_while(|byte| is_of_address(**byte)).count();
         let is_version = has_products && matches!(*replaced, [.., before, b'/'] if before != b'/');
-        // An encoded byte is no part of an address.
+        // Encoded bytes stay as they are.
         let copied_len = match rest {
             [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => 3,
             _ if is_version => word_len.max(1),
@@ -256,7 +256,7 @@ mod tests {
             let text = format!("{before}{address}{after}");
             let expected = format!("{before}{}{after}", anonymizer().map_v4(address));
             prop_assert_eq!(in_head(None, text.as_bytes(), &anonymizer()), Some(expected.into_bytes()));
-            // Bytes that are no text.
+            // Bytes other than text.
             in_head(None, &bytes, &anonymizer());
         }
     }

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn alert_of_an_earlier_run_is_new_once_its_line_is_old_or_forgotten() {
+    fn alert_of_earlier_run_without_recent_line() {
         let event = &alerts()[0];
         let restored = || {
             let (first, second) = (alarms(), alarms());

@@ -5,6 +5,7 @@
 mod alarms;
 mod event_counters;
 mod extract;
+mod frames;
 mod health;
 mod hosts;
 mod key_logs;

@@ -13,6 +13,7 @@ use huginn_net::core::{Amount, Replaceable};
 use huginn_net::{Event, Observation, Timestamp};
 use huginn_net_live::{InterfaceNames, Stopper};
 
+use super::frames::Frame;
 use super::latency::is_late;
 use super::once::Once;
 use super::records::Records;
@@ -568,49 +569,6 @@ impl Output {
     }
 }
 
-/// The text of an event for one output, among those for other outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Frame {
-    /// The output.
-    id: u32,
-    /// Length of the text after the head; 0 for the text of the frame before.
-    len: usize,
-    /// What `--once` remembers of the event; 0 if nothing.
-    key: u64,
-    /// Whether its [latency](is_late) means nothing.
-    is_late: bool,
-}
-
-impl Frame {
-    const HEAD_BYTES: usize = 17;
-
-    fn head(self) -> [u8; Self::HEAD_BYTES] {
-        let mut head = [0; Self::HEAD_BYTES];
-        let len = u32::try_from(self.len).unwrap_or(u32::MAX);
-        let bytes = self.id.to_le_bytes().into_iter().chain(len.to_le_bytes()).chain(self.key.to_le_bytes());
-        let bytes = bytes.chain([u8::from(self.is_late)]);
-        head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
-        head
-    }
-
-    /// Splits the first frame off.
-    fn split(text: &[u8]) -> Option<(Self, &[u8], &[u8])> {
-        let (id, rest) = text.split_first_chunk()?;
-        let (len, rest) = rest.split_first_chunk()?;
-        let (key, rest) = rest.split_first_chunk()?;
-        let (is_late, rest) = rest.split_first()?;
-        let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
-        let (text, rest) = rest.split_at_checked(len)?;
-        let (id, key) = (u32::from_le_bytes(*id), u64::from_le_bytes(*key));
-        Some((Self { id, len, key, is_late: *is_late != 0 }, text, rest))
-    }
-}
-
-/// Whether the latency of a [rendered](OutputReader::render) event counts.
-pub(super) fn has_latency(frames: &[u8]) -> bool {
-    Frame::split(frames).is_some_and(|(frame, ..)| !frame.is_late)
-}
-
 /// The output of a frame; `None` if it was removed meanwhile.
 fn output_of(members: &[Member], frame: Frame) -> Option<&Output> {
     members.iter().map(|member| &*member.output).find(|output| output.state.id == frame.id)
@@ -786,30 +744,5 @@ mod tests {
             let form = Form::text(options, InterfaceNames::default(), false, on_terminal);
             assert_eq!(form.shown(json.as_bytes()), shown.as_bytes());
         }
-    }
-
-    #[test]
-    fn frames_are_split_as_they_were_written() {
-        let frames = [
-            Frame { id: 7, len: 3, key: u64::MAX - 1, is_late: false },
-            Frame { id: 8, len: 0, key: 0, is_late: true },
-            Frame { id: u32::MAX, len: 2, key: 5, is_late: false },
-        ];
-        let mut text = Vec::new();
-        for (frame, line) in frames.iter().zip([&b"abc"[..], b"", b"de"]) {
-            text.extend_from_slice(&frame.head());
-            text.extend_from_slice(line);
-        }
-        let mut rest = &text[..];
-        let mut found = Vec::new();
-        while let Some((frame, line, after)) = Frame::split(rest) {
-            found.push((frame, String::from_utf8(line.to_vec()).unwrap()));
-            rest = after;
-        }
-        assert!(rest.is_empty());
-        let wanted = frames.into_iter().zip(["abc", "", "de"].map(str::to_owned));
-        assert_eq!(found, wanted.collect::<Vec<_>>());
-        assert_eq!(Frame::split(&text[..text.len() - 1]).map(|(frame, ..)| frame), Some(frames[0]));
-        assert_eq!(Frame::split(&text[..18]), None);
     }
 }

@@ -160,7 +160,7 @@ fn files_that_are_not_states_are_named_and_others_joined() {
 
 /// The site is of the whole sensor, also of one that writes only text; its name may be that of one output.
 #[test]
-fn state_names_the_sensor_of_a_configuration_with_several_outputs() {
+fn sensor_name_in_state_with_several_outputs() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::create_dir(path("spool")).unwrap();

@@ -382,7 +382,7 @@ fn events_of_any_name_the_interface_of_their_packet() {
 /// The program has no rights any more when the interfaces join.
 #[test]
 #[ignore = "needs root"]
-fn interfaces_of_a_pattern_join_and_connections_on_both_ends_count_once() {
+fn joined_veth_ends_count_connections_once() {
     let folder = tempfile::tempdir().unwrap();
     for workers in ["1", "2"] {
         let (file, stderr) = (folder.path().join(workers), folder.path().join("stderr"));
@@ -709,9 +709,7 @@ fn streams_have_events_of_file() {
         // The sensor ends it.
         let _ = connection.read(&mut [0]);
     });
-    let spool = folder.path().join("spool");
-    fs::create_dir(&spool).unwrap();
-    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let spool = spool_of(folder.path(), &capture);
     for (name, workers) in [(server, "1"), (format!("file:{}", spool.display()), "2")] {
         let events = folder.path().join(format!("events-{workers}"));
         let (status, stderr) = live(&[
@@ -746,14 +744,25 @@ fn check_of_a_stream_starts_no_thread() {
     }
 }
 
+/// A folder with one capture, for an input `file:`.
+fn spool_of(folder: &Path, capture: &Path) -> PathBuf {
+    let spool = folder.join("spool");
+    fs::create_dir_all(&spool).unwrap();
+    fs::copy(capture, spool.join("1.pcap")).unwrap();
+    spool
+}
+
+/// What the next client of a listener sends.
+fn text_of_connection(listener: &TcpListener) -> String {
+    let mut text = String::new();
+    listener.accept().unwrap().0.read_to_string(&mut text).unwrap();
+    text
+}
+
 /// Analyses a capture as a stream with `--extract`, with a limit on the size of files, in units of 512 bytes. Returns the exit
 /// status and standard error.
 fn extract_with_limit(folder: &Path, blocks: &str) -> (i32, String) {
-    let spool = folder.join("spool");
-    if !spool.exists() {
-        fs::create_dir(&spool).unwrap();
-        fs::copy(captures::path("tls-clients.pcap"), spool.join("1.pcap")).unwrap();
-    }
+    let spool = spool_of(folder, &captures::path("tls-clients.pcap"));
     let count = frames(&captures::path("tls-clients.pcap")).len().to_string();
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f $1; shift; exec \"$@\"", "sh", blocks])
@@ -1021,11 +1030,7 @@ fn doctor_sends_a_test_alert_through_each_output() {
     }
     let config = folder.path().join("live.toml");
     fs::write(&config, text).unwrap();
-    let received = thread::spawn(move || {
-        let mut text = String::new();
-        collector.accept().unwrap().0.read_to_string(&mut text).unwrap();
-        text
-    });
+    let received = thread::spawn(move || text_of_connection(&collector));
     let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
         .args(["doctor", "--test-alert", "--format", "json", "--config", config.to_str().unwrap()])
         .output()
@@ -1181,12 +1186,17 @@ impl Watched {
         watched
     }
 
-    /// Sends SIGHUP, and waits for a message.
-    fn reload(&self, message: &str) {
-        let before = self.messages().matches(message).count();
+    /// Sends SIGHUP.
+    fn hang_up(&self) {
         assert!(
             Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status().unwrap().success()
         );
+    }
+
+    /// Sends SIGHUP, and waits for a message.
+    fn reload(&self, message: &str) {
+        let before = self.messages().matches(message).count();
+        self.hang_up();
         self.wait_until(message, || self.messages().matches(message).count() > before);
     }
 
@@ -1433,9 +1443,7 @@ fn outputs_do_not_wait_for_a_dead_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let capture = captures::path("tls-curl.pcap");
-    let spool = folder.path().join("spool");
-    fs::create_dir(&spool).unwrap();
-    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let spool = spool_of(folder.path(), &capture);
     let collector = TcpListener::bind("127.0.0.1:0").unwrap();
     let syslog = UdpSocket::bind("127.0.0.1:0").unwrap();
     syslog.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -1457,11 +1465,7 @@ fn outputs_do_not_wait_for_a_dead_one() {
         path("nobody"),
     );
     fs::write(path("live.toml"), config).unwrap();
-    let received = thread::spawn(move || {
-        let mut text = String::new();
-        collector.accept().unwrap().0.read_to_string(&mut text).unwrap();
-        text
-    });
+    let received = thread::spawn(move || text_of_connection(&collector));
     for workers in ["1", "2"] {
         let _ = (
             fs::remove_file(path("all.json")),
@@ -1522,15 +1526,13 @@ fn outputs_do_not_wait_for_a_dead_one() {
     assert_eq!(received.join().unwrap(), fields);
 }
 
-/// A finding that goes on is known by its alert: the analysis itself begins anew.
+/// A finding that goes on is known by its alert: the analysis itself starts again.
 #[test]
 fn finding_of_an_earlier_run_is_an_update_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let capture = captures::path("http-imitation.pcap");
-    let spool = folder.path().join("spool");
-    fs::create_dir(&spool).unwrap();
-    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let spool = spool_of(folder.path(), &capture);
     let (spool, count) = (format!("file:{}", spool.display()), frames(&capture).len().to_string());
     let run = |name: &str| {
         let (events, state) = (path(name), path("state"));
@@ -1640,9 +1642,7 @@ fn sighup_rotates_zeek_logs() {
             fs::copy(captures::path("curl-nginx.pcap"), path("spool").join("2.pcap")).unwrap();
         }
         watched.wait_until("rows", || zeek.join("huginn.log").exists());
-        assert!(
-            Command::new("kill").args(["-HUP", &watched.child.id().to_string()]).status().unwrap().success()
-        );
+        watched.hang_up();
         watched.wait_until("rotated logs", || rotated() == number);
     }
     assert!(terminate(&mut watched.child).0.success());
@@ -1658,9 +1658,7 @@ fn records_of_the_sensor_are_numbered_among_events() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let capture = captures::path("tls-curl.pcap");
-    let spool = folder.path().join("spool");
-    fs::create_dir(&spool).unwrap();
-    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let spool = spool_of(folder.path(), &capture);
     let counted = TcpListener::bind("127.0.0.1:0").unwrap();
     let local = UnixDatagram::bind(path("log")).unwrap();
     local.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -1682,11 +1680,7 @@ fn records_of_the_sensor_are_numbered_among_events() {
         path("csv"),
     );
     fs::write(path("live.toml"), config).unwrap();
-    let counted = thread::spawn(move || {
-        let mut text = String::new();
-        counted.accept().unwrap().0.read_to_string(&mut text).unwrap();
-        text
-    });
+    let counted = thread::spawn(move || text_of_connection(&counted));
     let (status, stderr) = live(&["-w", "2", "--config", &path("live.toml")]);
     assert_eq!(status, 0, "{stderr}");
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();

@@ -34,13 +34,10 @@ impl MappedAddresses {
         Self { map, v4: Latest(Vec::new()), v6: Latest(Vec::new()) }
     }
 
-    /// The segment with other addresses, or as it is without a map.
-    #[inline]
-    pub(crate) fn apply<'s>(map: Option<&mut Self>, segment: &Segment<'s>) -> Segment<'s> {
+    /// The segment with other addresses.
+    pub(crate) fn segment<'s>(&mut self, segment: &Segment<'s>) -> Segment<'s> {
         let mut segment = *segment;
-        if let Some(map) = map {
-            segment.ip.addresses = map.map(segment.ip.addresses);
-        }
+        segment.ip.addresses = self.map(segment.ip.addresses);
         segment
     }
 

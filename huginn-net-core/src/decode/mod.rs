@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use address_map::AddressMap;
-pub(crate) use address_map::MappedAddresses;
+use address_map::MappedAddresses;
 pub use counters::{DecodeCounters, ProtocolCount};
 pub use error::{DecodeError, Layer};
 pub use numbers::{ProtocolNumber, Registry};
@@ -255,8 +255,8 @@ impl Decoder {
         let mut flow = FrameFlow::NoSegment;
         let mut addresses = self.addresses.take();
         self.decode_slow(frame, &mut |segment| {
-            let segment = MappedAddresses::apply(addresses.as_deref_mut(), segment);
-            flow = FrameFlow::One(FlowKey::from_segment(&segment).0);
+            let mapped = addresses.as_deref_mut().map(|map| map.segment(segment));
+            flow = FrameFlow::One(FlowKey::from_segment(mapped.as_ref().unwrap_or(segment)).0);
         });
         self.addresses = addresses;
         if self.needs_order { FrameFlow::NeedsOrder } else { flow }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Counters;
-use crate::decode::{FastPath, MappedAddresses};
+use crate::decode::FastPath;
 use crate::flow::LazySegment;
 use crate::packet_clock::{ClockSteps, PacketClock};
 use crate::{Decoder, Example, Examples, Filter, Frame, Replaceable, ReplaceableReader, Tally, Timestamp};
@@ -129,7 +129,7 @@ impl Ingest {
     /// Returns the examples of the decoder's counters, and of times that step back or ahead.
     pub(super) fn examples(&self) -> Examples {
         let mut examples = self.decoding.decoder.examples().clone();
-        // Those of fragments, which are no segments yet.
+        // Those of fragments: a segment has them already.
         if let Some(mut mapped) = self.decoding.decoder.addresses.clone() {
             examples.map_addresses(|addresses| mapped.map(addresses));
         }
@@ -228,7 +228,7 @@ impl Decoding {
         self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
     }
 
-    /// Handles a frame that is not fast-path IPv4, or whose segments need filtering.
+    /// Handles a frame that is not fast-path IPv4, or whose segments need filtering or other addresses.
     #[inline(never)]
     fn on_frame_slow(
         &mut self,
@@ -236,12 +236,9 @@ impl Decoding {
         now: Timestamp,
         handler: &mut impl SegmentHandler,
     ) -> ControlFlow<()> {
-        if self.decoder.addresses.is_some() {
-            return self.on_frame_with_other_addresses(frame, now, handler);
-        }
         let mut outcome = ControlFlow::Continue(());
         let Self { decoder, filter, segments_filtered, has_fast_path, .. } = self;
-        if filter.is_empty() {
+        if filter.is_empty() && decoder.addresses.is_none() {
             if *has_fast_path && let Some(fast) = FastPath::from_ipv6_frame(frame, decoder.number()) {
                 decoder.count_without_ip_checksum(&fast);
                 return handler.on_segment(&fast, now);
@@ -252,39 +249,18 @@ impl Decoding {
                 }
             });
         } else {
+            // The filter has the addresses of the packet.
+            let mut addresses = decoder.addresses.take();
             decoder.decode_current(frame, &mut |segment| {
-                if filter.passes(segment) {
-                    if outcome.is_continue() {
-                        outcome = handler.on_segment(segment, now);
-                    }
-                } else {
+                if !filter.passes(segment) {
                     *segments_filtered = segments_filtered.saturating_add(1);
+                } else if outcome.is_continue() {
+                    let mapped = addresses.as_deref_mut().map(|map| map.segment(segment));
+                    outcome = handler.on_segment(mapped.as_ref().unwrap_or(segment), now);
                 }
             });
+            decoder.addresses = addresses;
         }
-        outcome
-    }
-
-    /// Handles a frame whose segments get other addresses after the filter.
-    #[cold]
-    fn on_frame_with_other_addresses(
-        &mut self,
-        frame: &Frame<'_>,
-        now: Timestamp,
-        handler: &mut impl SegmentHandler,
-    ) -> ControlFlow<()> {
-        let mut outcome = ControlFlow::Continue(());
-        let Self { decoder, filter, segments_filtered, .. } = self;
-        let mut addresses = decoder.addresses.take();
-        decoder.decode_slow(frame, &mut |segment| {
-            if !filter.passes(segment) {
-                *segments_filtered = segments_filtered.saturating_add(1);
-            } else if outcome.is_continue() {
-                let segment = MappedAddresses::apply(addresses.as_deref_mut(), segment);
-                outcome = handler.on_segment(&segment, now);
-            }
-        });
-        decoder.addresses = addresses;
         outcome
     }
 

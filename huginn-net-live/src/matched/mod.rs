@@ -85,9 +85,9 @@ struct Numbers {
 #[derive(Default)]
 struct Changes {
     notices: Vec<Notice>,
-    /// When the interval began, and its notices.
+    /// When the interval began, and the number of its notices.
     begun: Option<Instant>,
-    told: usize,
+    emitted: usize,
     /// Changes of the interval without a notice.
     joined: u64,
     left: u64,
@@ -333,8 +333,8 @@ impl Numbers {
 impl Changes {
     fn push(&mut self, input: &str, interface: &str, kind: NoticeKind, now: Instant) {
         self.summarize(input, now);
-        if self.told < CHANGE_NOTICES {
-            self.told = self.told.saturating_add(1);
+        if self.emitted < CHANGE_NOTICES {
+            self.emitted = self.emitted.saturating_add(1);
             self.notices.push(Notice::new(interface, kind));
         } else if kind == NoticeKind::Joined {
             self.joined = self.joined.saturating_add(1);
@@ -353,7 +353,7 @@ impl Changes {
             let kind = NoticeKind::MoreChanges { joined, left };
             self.notices.push(Notice::new(input, kind));
         }
-        (self.begun, self.told) = (Some(now), 0);
+        (self.begun, self.emitted) = (Some(now), 0);
     }
 }
 

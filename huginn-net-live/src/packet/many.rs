@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use huginn_net_core::LinkType;
 
-use super::block::{BlockFrame, BlockFrames};
+use super::block::BlockFrame;
 use super::copies::Copies;
 use super::ffi::Ring;
 use super::socket::PacketSocket;
-use super::{ALL_INTERFACES, failure, index_filter, link_type, push, receive_error};
+use super::{ALL_INTERFACES, failure, index_filter, link_type, receive_blocks, release_blocks};
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::fanout::PacketGroup;
 use crate::frame_batch::FrameBatch;
@@ -103,22 +103,13 @@ impl CaptureBackend for ManyBackend {
             self.on_change(version).map_err(ReceiveError::Failed)?;
         }
         batch.has_interfaces = true;
-        let Some(first) = self.ring.next_block() else {
-            return self.socket.error().or_else(receive_error);
-        };
-        let mut next = Some(first);
-        while let Some(block) = next {
-            batch.ring_blocks = batch.ring_blocks.saturating_add(1);
-            for mut frame in BlockFrames::new(self.ring.block(block)) {
-                if let Some((number, link)) = self.frames.select(&frame, &self.matched) {
-                    batch.link = link;
-                    frame.ts = frame.ts.with_interface(number);
-                    push(batch, &frame, block, self.snaplen);
-                }
-            }
-            next = if batch.remaining() == 0 { self.ring.next_block() } else { None };
-        }
-        Ok(())
+        let Self { ring, socket, frames, matched, snaplen, .. } = self;
+        receive_blocks(ring, socket, batch, *snaplen, |frame, link| {
+            let Some((number, of_frame)) = frames.select(frame, matched) else { return false };
+            *link = of_frame;
+            frame.ts = frame.ts.with_interface(number);
+            true
+        })
     }
 
     #[inline]
@@ -127,9 +118,7 @@ impl CaptureBackend for ManyBackend {
     }
 
     fn release(&mut self, batch: &mut FrameBatch) {
-        for _ in 0..std::mem::take(&mut batch.ring_blocks) {
-            self.ring.release_oldest();
-        }
+        release_blocks(&mut self.ring, batch);
     }
 
     fn wake_fd(&self) -> Option<BorrowedFd<'_>> {

@@ -227,26 +227,16 @@ impl CaptureBackend for PacketBackend {
 
     /// Receives one block, or more if the first ones contain no frame. Frames stay where the kernel wrote them.
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
+        let Self { ring, socket, is_loopback, selected, snaplen, .. } = self;
         batch.link = self.link;
-        let Some(first) = self.ring.next_block() else {
-            // Only the socket reports errors.
-            return self.socket.error().or_else(receive_error);
-        };
-        let mut next = Some(first);
-        while let Some(block) = next {
-            batch.ring_blocks = batch.ring_blocks.saturating_add(1);
-            for frame in BlockFrames::new(self.ring.block(block)) {
-                // The kernel delivers each loopback frame twice: outgoing and incoming.
-                if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
-                    if self.selected.is_some() {
-                        batch.link = link_type(frame.hardware).unwrap_or(UNKNOWN_LINK);
-                    }
-                    push(batch, &frame, block, self.snaplen);
-                }
+        receive_blocks(ring, socket, batch, *snaplen, |frame, link| {
+            // The kernel delivers each loopback frame twice: outgoing and incoming.
+            let is_twice = *is_loopback && frame.packet_type == libc::PACKET_OUTGOING;
+            if selected.is_some() && !is_twice {
+                *link = link_type(frame.hardware).unwrap_or(UNKNOWN_LINK);
             }
-            next = if batch.remaining() == 0 { self.ring.next_block() } else { None };
-        }
-        Ok(())
+            !is_twice
+        })
     }
 
     #[inline]
@@ -255,9 +245,7 @@ impl CaptureBackend for PacketBackend {
     }
 
     fn release(&mut self, batch: &mut FrameBatch) {
-        for _ in 0..std::mem::take(&mut batch.ring_blocks) {
-            self.ring.release_oldest();
-        }
+        release_blocks(&mut self.ring, batch);
     }
 
     fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
@@ -313,6 +301,39 @@ fn receive_error(error: io::Error) -> Result<(), ReceiveError> {
     match error.raw_os_error() {
         Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(ReceiveError::Down),
         _ => Err(ReceiveError::Failed(error)),
+    }
+}
+
+/// Receives one block, or more if the first ones contain no frame that `select` keeps. It may change the link type of a frame.
+#[inline]
+fn receive_blocks(
+    ring: &mut Ring,
+    socket: &PacketSocket,
+    batch: &mut FrameBatch,
+    snaplen: usize,
+    mut select: impl FnMut(&mut BlockFrame<'_>, &mut LinkType) -> bool,
+) -> Result<(), ReceiveError> {
+    let Some(first) = ring.next_block() else {
+        // Only the socket reports errors.
+        return socket.error().or_else(receive_error);
+    };
+    let mut next = Some(first);
+    while let Some(block) = next {
+        batch.ring_blocks = batch.ring_blocks.saturating_add(1);
+        for mut frame in BlockFrames::new(ring.block(block)) {
+            if select(&mut frame, &mut batch.link) {
+                push(batch, &frame, block, snaplen);
+            }
+        }
+        next = if batch.remaining() == 0 { ring.next_block() } else { None };
+    }
+    Ok(())
+}
+
+/// Returns the blocks of a batch to the kernel.
+fn release_blocks(ring: &mut Ring, batch: &mut FrameBatch) {
+    for _ in 0..std::mem::take(&mut batch.ring_blocks) {
+        ring.release_oldest();
     }
 }
 

@@ -183,7 +183,7 @@ fn interfaces_join_and_leave_while_the_source_runs() {
 
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
-fn frames_of_a_new_interface_are_captured_before_the_next_check() {
+fn new_interface_before_next_check() {
     in_packet_namespace(|_| {
         let (mut source, _) = open_with_notices(&["any"]);
         veth_pair();

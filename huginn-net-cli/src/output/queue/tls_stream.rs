@@ -134,7 +134,7 @@ impl TlsStream {
 impl Drop for TlsStream {
     /// Ends the stream as TLS does, so that the server knows that it has all.
     fn drop(&mut self) {
-        // A handshake that failed has left it blocking. Bytes that nobody read would reset the connection. Lines that are not whole yet
+        // A handshake that failed has left it blocking. Bytes that were not read would reset the connection. Lines that are not whole yet
         // are sent again by the next connection.
         if self.accepted == 0
             && self.stream.set_nonblocking(true).is_ok()
