@@ -15,7 +15,7 @@ import pyarrow.fs
 from . import _native
 
 if TYPE_CHECKING:
-    from . import Capture
+    from ._capture import Capture
 
 #: The function that returns the rows of a capture as one value.
 _ROWS = "huginn_net_rows"
@@ -84,7 +84,7 @@ def _select(events: list[str], where: Any, schema: pa.Schema) -> list[str]:
 
 def add_read_huginn(connection: duckdb.DuckDBPyConnection, empty: pa.Table) -> None:
     """Adds a macro that reads captures; ``empty`` has the columns of the table."""
-    from . import read_pcap
+    from ._capture import read_pcap
 
     def rows(paths: Any) -> pa.ChunkedArray:
         lists = []

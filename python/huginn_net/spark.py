@@ -52,7 +52,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from . import PROTOCOLS, HostRecords, _alerts, _events_of_shard, _files, _native, _nearest, _open_url
+from . import _native
+from ._files import list_files, open_url
+from ._hosts import HostRecords
+from ._options import PROTOCOLS, add_alerts, events_of_shard, nearest
 
 #: Filters. Spark 4.0 has none.
 _EQUAL_TO: Any = getattr(datasource, "EqualTo", ())
@@ -151,7 +154,7 @@ def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
             raise ValueError("names nothing")
         for name in names:
             if name not in known:
-                raise ValueError(f"has no {name!r}{_nearest(name, known)}")
+                raise ValueError(f"has no {name!r}{nearest(name, known)}")
         return names
 
     return check
@@ -202,7 +205,7 @@ class _Options:
         values: dict[str, Any] = {"paths": []}
         for given, text in options.items():
             if given.lower() not in names:
-                raise ValueError(f"no option {given!r}{_nearest(given, list(known))}")
+                raise ValueError(f"no option {given!r}{nearest(given, list(known))}")
             name = names[given.lower()]
             field, check = known[name]
             try:
@@ -211,11 +214,11 @@ class _Options:
             except ValueError as error:
                 raise ValueError(f"option {name}: {text!r}: {error}") from None
         checked = cls(**values)
-        events, _ = _alerts(checked.findings, checked.fingerprints, checked.connections, checked.events or ())
+        events, _ = add_alerts(checked.findings, checked.fingerprints, checked.connections, checked.events or ())
         checked.events = events or checked.events
         if checked.shards > 1:
             is_selected = checked.table == "events"
-            events = _events_of_shard(checked.findings, (checked.events or ()) if is_selected else ())
+            events = events_of_shard(checked.findings, (checked.events or ()) if is_selected else ())
             checked.events = events if is_selected else checked.events
         return checked
 
@@ -226,7 +229,7 @@ class _Options:
         found: dict[tuple[str, int], None] = {}
         for path in self.paths:
             try:
-                found.update(dict.fromkeys(_files(path)))
+                found.update(dict.fromkeys(list_files(path)))
             except FileNotFoundError:
                 if not may_be_missing:
                     raise
@@ -307,7 +310,7 @@ class _Reading:
         known = [name for name, *_ in _TABLES[options.table].columns()]
         for name in self.columns:
             if name not in known:
-                raise ValueError(f"no column {name!r}{_nearest(name, known)}")
+                raise ValueError(f"no column {name!r}{nearest(name, known)}")
         # Sail takes no other time zone than its own.
         self.target = None if isinstance(schema, StructType) else schema
         self.events = options.events
@@ -527,6 +530,6 @@ def _size_of(identity: str) -> int:
 def _open(url: str) -> Any:
     """A context with the source: a path as it is, so that Python does not read it, or a file-like object."""
     if "://" in url:
-        return _open_url(url)
+        return open_url(url)
     os.stat(url)
     return contextlib.nullcontext(url)

@@ -360,8 +360,8 @@ def test_duckdb_pushes_query_into_scan(monkeypatch):
 def test_partitions_hold_every_row_once(tmp_path, monkeypatch):
     capture = hn.read_pcap([CURL, PAGES, CURL], columns=["ts", "file", "event", "ja4"])
     # Several row groups: a partition has a file of each.
-    monkeypatch.setattr(hn, "_GROUP_ROWS", 1)
-    monkeypatch.setattr(hn, "_GROUP_BYTES", 1)
+    monkeypatch.setattr(hn._parquet, "_GROUP_ROWS", 1)
+    monkeypatch.setattr(hn._parquet, "_GROUP_BYTES", 1)
     table = capture.to_arrow()
     order = [(name, "ascending") for name in ("ts", "file", "event", "ja4")]
     for by in ("day", "file"):
