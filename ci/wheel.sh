@@ -47,11 +47,11 @@ env -i PATH=/usr/bin:/bin "$folder/empty/bin/python" -c \
     tee "$folder/first"
 grep t13d "$folder/first" >/dev/null
 
-environment tables deltalake duckdb fsspec "moto[server,s3]" mypy pandas polars pyarrow "pyiceberg[sql-sqlite]" pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs
+environment tables boto3 deltalake duckdb "moto[server,s3]" mypy obstore pandas polars pyarrow "pyiceberg[sql-sqlite]" pysail==0.7.* pyspark-client==4.1.* pytest pytz
 run_tests tables python/tests
 (cd python && "$folder/tables/bin/python" -m mypy --cache-dir "$folder/mypy" huginn_net)
 
-environment spark fsspec "moto[server,s3]" pandas pyarrow pyspark==4.1.* pytest s3fs
+environment spark boto3 "moto[server,s3]" obstore pandas pyarrow pyspark==4.1.* pytest
 PATH=$folder/spark/bin:$PATH
 HUGINN_NET_SPARK='local[2]' run_tests spark python/tests/test_spark.py
 HUGINN_NET_SPARK='local-cluster[2,1,1024]' run_tests spark python/tests/test_spark.py -k 'counts or s3 or stream_reads'

@@ -17,7 +17,7 @@
 //! # Ok::<(), huginn_net_capture::CaptureError>(())
 //! ```
 //!
-//! The crate has no features.
+//! The feature `find` adds [`find_in_directory`] and [`find_matching`].
 
 mod byte_order;
 mod compression;
@@ -25,6 +25,8 @@ mod error;
 mod file_chunks;
 mod file_name;
 mod file_type;
+#[cfg(feature = "find")]
+mod find;
 mod gzip;
 mod input;
 mod interface;
@@ -42,7 +44,7 @@ mod tests;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::Path;
@@ -51,6 +53,8 @@ use std::sync::Arc;
 pub use compression::Compression;
 pub use error::{CaptureError, Defect, Part};
 pub use file_name::is_capture_name;
+#[cfg(feature = "find")]
+pub use find::{FindError, FoundFile, find_in_directory, find_matching, is_pattern, matching_names};
 pub use interface::{CaptureInterface, TimeResolution};
 pub use limits::MAX_SEARCHED_LEN;
 pub use writer::PcapngWriter;
@@ -278,9 +282,27 @@ impl CaptureReader {
         // The analysis reports what cannot be read.
         pcapng.begins_with_secrets(self.stream.unread())
             || path.filter(|_| self.compression().is_none()).is_some_and(|path| {
-                pcapng::ends_with_secrets(path).unwrap_or(false)
-                    || pcapng::contains_secrets(path).unwrap_or(false)
+                let has = |search: fn(File) -> io::Result<bool>| File::open(path).and_then(search).unwrap_or(false);
+                has(pcapng::ends_with_secrets) || has(pcapng::contains_secrets)
             })
+    }
+
+    /// Whether a Decryption Secrets Block lies before the first packet, or after the last one of the same uncompressed pcapng file that
+    /// `file` reads, from its start on. Reads its last blocks.
+    pub fn has_secrets_at_ends(&self, file: impl Read + Seek) -> bool {
+        let Format::Pcapng(_) = &self.format else { return false };
+        self.has_secrets(None)
+            || self.compression().is_none() && pcapng::ends_with_secrets(file).unwrap_or(false)
+    }
+
+    /// Passes the text of each TLS key log in Decryption Secrets Blocks to `each` when its block is passed, with the number of packets
+    /// before it: for input that cannot be read twice. Blocks of more than 32 MiB are skipped.
+    #[must_use]
+    pub fn on_key_log(mut self, each: impl FnMut(&[u8], u64) + Send + 'static) -> Self {
+        if let Format::Pcapng(pcapng) = &mut self.format {
+            pcapng.set_on_key_log(Box::new(each));
+        }
+        self
     }
 
     /// Returns the number of Decryption Secrets Blocks that were passed so far. Reading frames skips their secrets.
@@ -344,7 +366,7 @@ impl CaptureReader {
         }
         let next = match &mut self.format {
             Format::Pcap(pcap) => pcap.next(&mut self.stream),
-            Format::Pcapng(pcapng) => pcapng.next(&mut self.stream),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.stream, self.packets),
         };
         match next {
             Ok(Some(record)) => {

@@ -18,6 +18,7 @@ from typing import Any
 from . import _native
 from ._capture import Capture, read_pcap
 from ._columns import hassh, hassh_server, ja3_hash, ja3s_hash, ja4, ja4_stable
+from ._follow import Follow, follow
 from ._hosts import HostRecords, HostTable, host_events
 from ._live import Live, live
 from ._native import CaptureError, ClientHello, Column, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
@@ -32,6 +33,7 @@ __all__ = [
     "CaptureError",
     "ClientHello",
     "Column",
+    "Follow",
     "HOST_EVENTS",
     "HostRecords",
     "HostTable",
@@ -41,6 +43,7 @@ __all__ = [
     "client_fingerprint",
     "client_hello",
     "explain",
+    "follow",
     "hassh",
     "hassh_server",
     "host_events",

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from ._files import expand
+from ._files import expand, key_logs
 from ._hosts import HostRecords
 from ._native import CaptureError
-from ._options import PROTOCOLS, ProgressFunction, Protocol, add_alerts, check_names, events_of_shard, paths_of
+from ._options import PROTOCOLS, ProgressFunction, Protocol, add_alerts, check_names, events_of_shard
 from ._progress import Bar
+from ._storage import StorageOptions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -40,14 +41,17 @@ def read_pcap(
     shard: tuple[int, int] | None = None,
     max_compression_ratio: int | None = 1000,
     on_error: Literal["raise", "skip"] = "raise",
+    storage_options: StorageOptions = None,
     progress: bool | ProgressFunction = False,
 ) -> Capture:
     """Reads captures: pcap or pcapng, also .gz and .zst.
 
-    ``source`` is a path, a folder (its captures and those of its folders, in the order of their names), a pattern such as
-    ``"captures/*.pcap"``, a URL that fsspec opens (``s3://…``, also a pattern), bytes, a file-like object, or several of
-    these in a list or another iterable. A file-like object is read once. Paths are opened at once: a missing file raises
-    FileNotFoundError here.
+    ``source`` is a path, a folder (its captures and those of its folders), a pattern such as ``"captures/*.pcap"``, a URL
+    (``s3://``, ``gs://``, ``az://``, ``abfss://``: an object, a prefix or a pattern; ``https://``), bytes, a file-like object, or
+    several of these in a list or another iterable. Their order is that of the program. A file-like object is read once, and so
+    are pipes and ``-``, standard input. Paths are opened at once: a missing file raises FileNotFoundError here.
+
+    ``storage_options`` are those of the stores of URLs, as obstore names them (``{"endpoint": "http://minio:9000"}``; README.md).
 
     Several captures are analysed at the same time, on all cores or on ``workers`` threads; rows keep the order of the
     captures. A single capture has one thread, or ``workers``. File-like objects are read one after the other.
@@ -65,9 +69,10 @@ def read_pcap(
     capture. The events of flows from all shards are those of one analysis; events of hosts (`HOST_EVENTS`) are left out:
     `Capture.host_records` and `host_events` give them.
 
-    ``keylog``, a key log as ``SSLKEYLOGFILE`` names one or several, decrypts TLS and QUIC: the HTTP inside becomes rows with
+    ``keylog``, a key log as ``SSLKEYLOGFILE`` names one or several (also URLs and file-like objects), decrypts TLS and QUIC: the HTTP inside becomes rows with
     ``decrypted`` (docs/decryption.md). A pcapng file with Decryption Secrets Blocks is one, too; secrets that a capture brings
-    are used without it, except those of file-like objects and URLs. Key logs are read once, here.
+    are used without it. What cannot be read twice (a pipe, a file-like object that cannot seek) gives its secrets as they come,
+    with a warning of those after the first packet. Key logs are read once, here.
 
     ``max_compression_ratio`` ends a .gz or .zst capture that expands to more than this multiple of its length, beyond the first
     64 MiB, with an error; ``None`` removes the limit.
@@ -82,7 +87,7 @@ def read_pcap(
     events, lists = add_alerts(findings, fingerprints, connections, events)
     if shard is not None:
         events = events_of_shard(findings, events)
-    named = list(expand(source))
+    named = list(expand(source, storage_options))
     return Capture(
         {
             "sources": [one for _, one in named],
@@ -99,7 +104,7 @@ def read_pcap(
             "max_compression_ratio": max_compression_ratio,
             "findings": findings,
             "fingerprints": lists,
-            "keylog": paths_of(keylog),
+            "keylog": key_logs(keylog, storage_options),
         },
         progress=progress,
     )
@@ -202,9 +207,16 @@ class Capture(_native.Capture):
         return (connection or duckdb).from_arrow(CaptureDataset(self))
 
     def write_parquet(
-        self, path: str | os.PathLike[str], *, partition_by: Literal["day", "file"] | None = None, **options: Any
+        self,
+        path: str | os.PathLike[str],
+        *,
+        partition_by: Literal["day", "file"] | None = None,
+        storage_options: StorageOptions = None,
+        **options: Any,
     ) -> None:
         """Writes a Parquet file with pyarrow, which takes ``options``. It has a temporary name until it is complete.
+
+        A URL (``s3://…``) is written to the folder of temporary files (TMPDIR), and uploaded once it is complete.
 
         Row groups have up to a million rows, or 256 MiB in memory, of all captures together.
 
@@ -213,7 +225,7 @@ class Capture(_native.Capture):
         """
         from ._parquet import write_parquet
 
-        write_parquet(self, os.fspath(path), partition_by, options)
+        write_parquet(self, os.fspath(path), partition_by, options, storage_options)
 
     def hosts(self) -> list[dict[str, Any]]:
         """Returns the hosts of each capture, with verdict and evidence, as the program's JSON has them."""

@@ -3,79 +3,120 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import glob
 import io
 import os
+import stat
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import _native
+from . import _native, _storage
+from ._storage import StorageOptions
 
 
-def expand(source: Any) -> Iterator[tuple[str | None, Any]]:
+class Found(NamedTuple):
+    """A capture that a path names."""
+
+    path: str
+    size: int
+    #: That of an object.
+    version: str | None = None
+
+
+class Named(NamedTuple):
+    """A capture with its name, and what is read: a path, or a function that opens it."""
+
+    name: str
+    source: Any
+
+
+def expand(source: Any, storage_options: StorageOptions = None) -> Iterator[tuple[str | None, Any]]:
     """The captures of a source, each with its name, if it has one."""
     if isinstance(source, (str, os.PathLike)):
-        yield from ((name, _opener(name)) for name, _ in list_files(os.fspath(source)))
+        for found in list_files(os.fspath(source), storage_options):
+            yield name_of(found.path), source_of(found.path, storage_options)
+    elif isinstance(source, Named):
+        yield name_of(source.name), source.source
     elif isinstance(source, (bytes, bytearray, memoryview)):
         yield None, bytes(source)
     elif isinstance(source, io.TextIOBase):
         raise TypeError("a capture is not text: open the file with mode 'rb'")
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
-        yield name if isinstance(name, str) else None, source
+        yield name_of(name) if isinstance(name, str) else None, source
     elif isinstance(source, Iterable):
         for one in source:
-            yield from expand(one)
+            yield from expand(one, storage_options)
     else:
         raise TypeError(f"no capture: {source!r}")
 
 
-def _opener(name: str) -> Any:
-    """A path as it is, so that Python does not read it; of a URL, a function that opens it."""
-    return functools.partial(open_url, name) if "://" in name else name
-
-
-def open_url(url: str) -> Any:
-    import fsspec
-
-    return fsspec.open(url, "rb").open()
-
-
-def list_files(path: str) -> list[tuple[str, int]]:
-    """The captures that a path, a pattern, a folder or a URL names, with their sizes, sorted by name."""
-    if "://" in path:
-        import fsspec
-
-        filesystem, root = fsspec.core.url_to_fs(path)
-        if _is_pattern(root) and not filesystem.exists(root):
-            names = [name for name in filesystem.glob(root) if not filesystem.isdir(name)]
-        elif filesystem.isdir(root):
-            names = [name for name in filesystem.find(root) if _native.is_capture_name(name)]
+def key_logs(given: Any, storage_options: StorageOptions = None) -> list[Any]:
+    """The paths of key logs, and the bytes of those that are URLs and file-like objects."""
+    if isinstance(given, (str, os.PathLike)) or hasattr(given, "read"):
+        given = [given]
+    found: list[Any] = []
+    for one in given:
+        if isinstance(one, str) and _storage.is_url(one):
+            one = _storage.opener(one, storage_options)()
+        if hasattr(one, "read"):
+            data = one.read()
+            found.append(data.encode() if isinstance(data, str) else bytes(data))
         else:
-            names = [root]
-        found = [(filesystem.unstrip_protocol(name), filesystem.size(name) or 0) for name in names]
-    elif _is_pattern(path) and not os.path.exists(path):
-        found = _sizes(name for name in glob.glob(path, recursive=True) if not os.path.isdir(name))
-    elif os.path.isdir(path):
-        names = [os.path.join(folder, name) for folder, _, files in os.walk(path) for name in files]
-        found = _sizes(name for name in names if os.path.isfile(name) and not os.path.islink(name))
-        found = [(name, size) for name, size in found if _native.is_capture_name(name) or _native.is_capture(name)]
+            found.append(_storage.local_path(os.fspath(one)))
+    return found
+
+
+def name_of(path: str) -> str:
+    """The name of a capture in the column `file`, which is that of the program."""
+    return _storage.shown(path) if _storage.is_url(path) else _native.path_name(path)
+
+
+def source_of(path: str, storage_options: StorageOptions = None) -> Any:
+    """A path as it is, so that Python does not read it; of a URL or a pipe, a function that opens it."""
+    if _storage.is_url(path):
+        return _storage.opener(path, storage_options)
+    return Pipe(path) if _is_pipe(path) else path
+
+
+def _is_pipe(path: str) -> bool:
+    """Whether a path cannot be read twice: standard input, a pipe or a device."""
+    mode = 0 if path == "-" else os.stat(path).st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+class Pipe:
+    """A function that opens a pipe, or ``-``, standard input, once."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._is_used = False
+
+    def __call__(self) -> Any:
+        if self._is_used:
+            raise ValueError("a pipe is read once: keep what the first use returned, or write its bytes to a file")
+        self._is_used = True
+        return io.FileIO(0, closefd=False) if self._path == "-" else io.FileIO(self._path)
+
+
+def list_files(path: str, storage_options: StorageOptions = None) -> list[Found]:
+    """The captures that a path, a pattern, a folder or a URL names, with their sizes, in the order of the program."""
+    if _storage.is_url(path):
+        found = [Found(*one) for one in _storage.find(path, storage_options)]
     else:
-        return [(path, os.path.getsize(path))]
+        path = _storage.local_path(path)
+        if path == "-":
+            return [Found(path, 0)]
+        names = [os.fspath(name) for name in _native.find_captures(path)]
+        if names == [path]:
+            return [Found(path, os.path.getsize(path))]
+        found = list(_sizes(names))
     if not found:
-        raise FileNotFoundError(f"no capture matches {path}")
-    return sorted(found)
+        raise FileNotFoundError(f"no capture matches {_storage.shown(path)}")
+    return found
 
 
-def _is_pattern(path: str) -> bool:
-    return any(mark in path for mark in "*?[")
-
-
-def _sizes(names: Iterable[str]) -> list[tuple[str, int]]:
+def _sizes(names: Iterable[str]) -> Iterator[Found]:
     """The names with their sizes, without those that were deleted since."""
-    found = []
     for name in names:
         with contextlib.suppress(FileNotFoundError):
-            found.append((name, os.path.getsize(name)))
-    return found
+            yield Found(name, os.path.getsize(name))

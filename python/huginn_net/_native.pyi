@@ -69,7 +69,7 @@ class Capture:
         max_compression_ratio: int | None = 1000,
         findings: bool = False,
         fingerprints: list[str | os.PathLike[str]] = [],
-        keylog: list[str | os.PathLike[str]] = [],
+        keylog: list[str | os.PathLike[str] | bytes] = [],
         errors_of: Capture | None = None,
     ) -> Self: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
@@ -131,6 +131,15 @@ def is_capture_name(name: str) -> bool:
 
 def is_capture(path: str) -> bool:
     """Whether a file begins as a capture does."""
+
+def find_captures(path: str) -> list[os.PathLike[str]]:
+    """The captures that a path names, in the order of the program: a pattern, a directory, or the path itself."""
+
+def matching_names(pattern: str, names: list[str]) -> list[str]:
+    """The names that match a pattern as `find_captures` has it: keys of objects."""
+
+def path_name(path: str) -> str:
+    """The name of a path in the column ``file``."""
 
 def event_names() -> list[str]: ...
 def schema() -> list[tuple[str, str, str]]: ...

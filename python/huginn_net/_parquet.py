@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+
+from . import _storage
 
 if TYPE_CHECKING:
     from ._capture import Capture
@@ -24,8 +27,23 @@ _GROUP_BYTES = 256 << 20
 _MAX_NAME_BYTES = 255
 
 
-def write_parquet(capture: Capture, path: str, partition_by: str | None, options: dict[str, Any]) -> None:
+def write_parquet(
+    capture: Capture,
+    path: str,
+    partition_by: str | None,
+    options: dict[str, Any],
+    storage_options: _storage.StorageOptions = None,
+) -> None:
     """Writes the rows of a capture; see `Capture.write_parquet`."""
+    if _storage.is_url(path):
+        if partition_by is not None and _storage.existing(path, storage_options):
+            raise FileExistsError(f"{path}: partitions are written to a new folder")
+        with tempfile.TemporaryDirectory() as name:
+            local = os.path.join(name, "events")
+            write_parquet(capture, local, partition_by, options)
+            _storage.upload(local, path, storage_options)
+        return
+    path = _storage.local_path(path)
     folder, name = os.path.split(path.rstrip(os.sep))
     unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.unfinished")
     if partition_by is not None:

@@ -4,7 +4,7 @@
 >>> spark.dataSource.register(HuginnNetDataSource)  # doctest: +SKIP
 >>> spark.read.format("huginn_net").load("captures/**/*.pcap*")  # doctest: +SKIP
 
-``load`` takes a path, a pattern, a folder, a URL that fsspec opens (``s3://…``), or a list of these. Options:
+``load`` takes a path, a pattern, a folder, a URL (``s3://…``, as in `huginn_net.read_pcap`), or a list of these. Options:
 
 - ``table``: ``events`` (default); ``host_records``, the records for `host_events`; ``errors``, the captures that cannot be
   read to their end, each once, with the packet and the byte offset of the damage; or ``counters``, one row for each capture and shard,
@@ -14,7 +14,8 @@
 - ``onError``: ``raise``, or ``skip``, which keeps the rows before the damage and goes on with the next capture.
 - ``partitionBytes``: the size that files are packed to (default 32 MiB). ``shards``: the number of tasks for each file: each
   analyses some of its flows.
-- ``settleSeconds``: for how long a file must not have changed before a stream reads it (default 10).
+- ``settleSeconds``: for how long a local file must not have changed before a stream reads it (default 10).
+- ``storageOptions``: as JSON, the ``storage_options`` of `huginn_net.read_pcap`. The settings ``fs.s3a.*`` of Spark do not apply.
 
 An option that does not exist is an error. A schema given by ``.schema("ts timestamp, ja4 string")`` reads only these columns. On
 Sail a filter ``event = '…'`` or ``event IN (…)`` selects events as the option does. Spark keeps the filters of a query for the
@@ -27,14 +28,11 @@ those of all files.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -52,8 +50,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from . import _native
-from ._files import list_files, open_url
+from . import _native, _storage
+from ._files import key_logs, list_files, name_of, source_of
+from ._growing import SETTLE_SECONDS, Growing, size_of
 from ._hosts import HostRecords
 from ._options import PROTOCOLS, add_alerts, events_of_shard, nearest
 
@@ -63,15 +62,6 @@ _IN: Any = getattr(datasource, "In", ())
 
 #: Size that files are packed to, in bytes.
 PARTITION_BYTES = 32 << 20
-
-#: Seconds for which a file must not have changed before a stream reads it.
-SETTLE_SECONDS = 10.0
-
-#: Bytes at the start and at the end of a local capture that tell it from another one in the same place.
-_END_BYTES = 64
-
-#: A time of change that is so much later than now, in seconds, is none.
-_FUTURE_SECONDS = 3600
 
 #: Events that an analysis of one protocol reports. Others need all protocols.
 _EVENTS_OF = {
@@ -147,6 +137,13 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
+def _object(text: str) -> dict[str, Any]:
+    values = json.loads(text)
+    if not isinstance(values, dict):
+        raise ValueError("must be a JSON object")
+    return values
+
+
 def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
     def check(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",")]
@@ -179,6 +176,7 @@ class _Options:
     partition_bytes: int = PARTITION_BYTES
     shards: int = 1
     settle_seconds: float = SETTLE_SECONDS
+    storage_options: _storage.StorageOptions = None
 
     @classmethod
     def of(cls, options: Any) -> _Options:
@@ -200,6 +198,7 @@ class _Options:
             "partitionBytes": ("partition_bytes", _positive),
             "shards": ("shards", _positive),
             "settleSeconds": ("settle_seconds", _seconds),
+            "storageOptions": ("storage_options", _object),
         }
         names = {name.lower(): name for name in known}
         values: dict[str, Any] = {"paths": []}
@@ -222,18 +221,15 @@ class _Options:
             checked.events = events if is_selected else checked.events
         return checked
 
-    def list_files(self, may_be_missing: bool = False) -> list[tuple[str, int]]:
-        """The captures of all paths with their sizes; each once."""
+    def named_paths(self) -> list[str]:
         if not self.paths:
             raise ValueError("no path: name captures with load(path)")
-        found: dict[tuple[str, int], None] = {}
-        for path in self.paths:
-            try:
-                found.update(dict.fromkeys(list_files(path)))
-            except FileNotFoundError:
-                if not may_be_missing:
-                    raise
-        return list(found)
+        return self.paths
+
+    def list_files(self) -> list[tuple[str, int]]:
+        """The captures of all paths with their sizes; each once."""
+        found = [one for path in self.named_paths() for one in list_files(path, self.storage_options)]
+        return list({one.path: (one.path, one.size) for one in found}.values())
 
 
 @dataclass
@@ -330,8 +326,8 @@ class _Reading:
             return partitions
         return [Files(files.urls, (index, shards)) for files in partitions for index in range(shards)]
 
-    def read_files(self, partition: Files) -> Iterator[Any]:
-        """Yields the batches of a partition. Files are opened one after the other."""
+    def read_files(self, sources: Iterable[tuple[str, Any]], shard: tuple[int, int] | None) -> Iterator[Any]:
+        """Yields the batches of captures, which have names and sources. They are opened one after the other."""
         import pyarrow as pa
 
         if self.events is not None and not self.events:
@@ -342,28 +338,31 @@ class _Reading:
             if self.events and set(self.events) <= events:
                 protocols = [name for name in protocols if name == protocol]
         table = _TABLES[options.table]
-        for url in partition.urls:
+        secrets = key_logs(options.keylog, options.storage_options)
+        for url, source in sources:
             try:
-                with _open(url) as source:
-                    capture = _native.Capture(
-                        [source],
-                        protocols,
-                        options.db,
-                        options.workers,
-                        options.connections,
-                        options.skip_errors or options.table == "errors",
-                        self.events or [],
-                        self.columns if options.table == "events" else [],
-                        [url],
-                        partition.shard,
-                        max_compression_ratio=options.max_compression_ratio,
-                        findings=options.findings,
-                        fingerprints=list(options.fingerprints),
-                        keylog=list(options.keylog),
-                    )
-                    for batch in pa.RecordBatchReader.from_stream(table.stream(capture, url)):
-                        batch = batch.select(self.columns)
-                        yield batch if self.target is None else batch.cast(self.target)
+                if isinstance(source, str):
+                    os.stat(source)
+                name = name_of(url)
+                capture = _native.Capture(
+                    [source],
+                    protocols,
+                    options.db,
+                    options.workers,
+                    options.connections,
+                    options.skip_errors or options.table == "errors",
+                    self.events or [],
+                    self.columns if options.table == "events" else [],
+                    [name],
+                    shard,
+                    max_compression_ratio=options.max_compression_ratio,
+                    findings=options.findings,
+                    fingerprints=list(options.fingerprints),
+                    keylog=secrets,
+                )
+                for batch in pa.RecordBatchReader.from_stream(table.stream(capture, name)):
+                    batch = batch.select(self.columns)
+                    yield batch if self.target is None else batch.cast(self.target)
             except OSError:
                 if not options.skip_errors:
                     raise
@@ -376,7 +375,8 @@ class CaptureReader(_Reading, DataSourceReader):
         return self.pack(self.options.list_files())
 
     def read(self, partition: Any) -> Iterator[Any]:
-        return self.read_files(partition)
+        sources = ((url, source_of(url, self.options.storage_options)) for url in partition.urls)
+        return self.read_files(sources, partition.shard)
 
 
 class FilteringReader(CaptureReader):
@@ -397,139 +397,32 @@ class FilteringReader(CaptureReader):
 
 
 class CaptureStreamReader(_Reading, DataSourceStreamReader):
-    """Reads captures that appear in a folder, each once.
+    """Reads captures that appear in folders and below URLs, each once (`_growing`).
 
-    An offset names the captures that are there and complete, each with what identifies it: its place in the file system,
-    length, first and last bytes. What the end of a batch names and its start does not is new, whatever its name
-    and its time. Captures that were deleted leave the offsets; renamed ones stay what they are.
-
-    A capture is complete once it has not changed for ``settleSeconds``. One that grows after it was read is an error:
-    its new packets belong to flows that were cut.
+    An offset names the captures that are there and complete, each with what identifies it. What the end of a batch names
+    and its start does not is new, whatever its name and its time. Captures that were deleted leave the offsets; files that were
+    renamed stay what they are.
     """
 
     def __init__(self, options: _Options, schema: Any) -> None:
         super().__init__(options, schema)
-        #: What the last listing found: what identifies a capture, and its name.
-        self._before: dict[str, str] = {}
+        self._growing = Growing(options.named_paths(), options.storage_options, options.settle_seconds, options.skip_errors)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
         return {"files": {}}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
-        now = time.time()
-        # One that changes although it was complete is not left out: it ends the stream.
-        places = {_place_of(identity) for identity in self._before}
-        present = {
-            identity: url
-            for identity, changed, url in self._present()
-            if not now - self.options.settle_seconds < changed < now + _FUTURE_SECONDS or _place_of(identity) in places
-        }
-        # A listing may miss a capture that is renamed meanwhile: it stays for one more offset.
-        files = {**self._before, **present}
-        self._before = present
-        return {"files": dict(sorted(files.items()))}
+        return {"files": dict(sorted(self._growing.latest().items()))}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Files]:
-        new = {identity: url for identity, url in end["files"].items() if identity not in start["files"]}
-        for identity, url in _grown(start["files"], new):
-            if not self.options.skip_errors:
-                raise ValueError(
-                    f"{url}: grew after it was read: give captures their names when they are complete, or raise settleSeconds; "
-                    "onError=skip goes on without the rest"
-                )
-            del new[identity]
-        found = {url: identity for identity, url in self._find(new)}
-        partitions = self.pack(sorted((url, _size_of(identity)) for url, identity in found.items()))
+        new = self._growing.new(start["files"], end["files"])
+        found = {name: identity for identity, name in self._growing.find(new)}
+        partitions = self.pack(sorted((name, size_of(identity)) for name, identity in found.items()))
         for partition in partitions:
-            partition.identities = [found[url] for url in partition.urls]
+            partition.identities = [found[name] for name in partition.urls]
         return partitions
 
     def read(self, partition: Any) -> Iterator[Any]:
         named = dict(zip(partition.identities, partition.urls))
-        # Each is looked up just before it is opened: others may be renamed while one is read.
-        for _, url in self._find(named):
-            yield from self.read_files(Files([url], partition.shard))
-
-    def _present(self) -> Iterator[tuple[str, float, str]]:
-        """The captures that are there: what identifies them, the time of change and the name."""
-        for url, _ in self.options.list_files(may_be_missing=True):
-            # One that was deleted or renamed since is not.
-            with contextlib.suppress(FileNotFoundError):
-                identity, changed = _identify(url)
-                yield identity, changed, url
-
-    def _find(self, named: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """The captures with their present names, which may differ from those in the offset or the partition."""
-        others: dict[str, str] = {}
-        listed = 0.0
-        for identity, url in named.items():
-            if not _is_there(url, identity) and not _is_there(url := others.get(identity, url), identity):
-                # Many that were deleted do not need a listing each.
-                if not self.options.skip_errors or identity in others or time.monotonic() - listed > 1:
-                    others = {identity: url for identity, _, url in self._present()}
-                    listed = time.monotonic()
-                if identity in others:
-                    url = others[identity]
-                elif self.options.skip_errors:
-                    continue
-                else:
-                    raise FileNotFoundError(
-                        f"{url}: was deleted or changed before it was read; onError=skip goes on without it"
-                    )
-            yield identity, url
-
-
-def _is_there(url: str, identity: str) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        return _identify(url)[0] == identity
-    return False
-
-
-def _identify(url: str) -> tuple[str, float]:
-    """What identifies a capture, and when it changed."""
-    if "://" in url:
-        import fsspec
-
-        filesystem, name = fsspec.core.url_to_fs(url)
-        changed = filesystem.modified(name).timestamp()
-        return f"{url}:{changed}:{filesystem.size(name)}", changed
-    with open(url, "rb") as file:
-        status = os.fstat(file.fileno())
-        head, end = _digest(file, 0), _digest(file, status.st_size - _END_BYTES)
-    return f"{status.st_dev}.{status.st_ino}.{head}:{end}:{status.st_size}", status.st_mtime
-
-
-def _digest(file: BinaryIO, offset: int) -> str:
-    """A digest of the bytes from an offset on."""
-    file.seek(max(offset, 0))
-    return hashlib.blake2b(file.read(_END_BYTES), digest_size=8).hexdigest()
-
-
-def _grown(known: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
-    """The local captures among the new ones that were read when they were shorter."""
-    ends = {_place_of(identity): (_size_of(identity), identity.split(":")[-2]) for identity in known if "://" not in identity}
-    grown = []
-    for identity, url in new.items():
-        size, end = ends.get(_place_of(identity), (0, ""))
-        if "://" not in identity and 0 < size < _size_of(identity):
-            with contextlib.suppress(FileNotFoundError), open(url, "rb") as file:
-                if _digest(file, size - _END_BYTES) == end:
-                    grown.append((identity, url))
-    return grown
-
-
-def _place_of(identity: str) -> str:
-    """The place of a capture, with its first bytes."""
-    return identity.rsplit(":", 2)[0]
-
-
-def _size_of(identity: str) -> int:
-    return int(identity.rsplit(":", 1)[1])
-
-
-def _open(url: str) -> Any:
-    """A context with the source: a path as it is, so that Python does not read it, or a file-like object."""
-    if "://" in url:
-        return open_url(url)
-    os.stat(url)
-    return contextlib.nullcontext(url)
+        for identity, name in self._growing.find(named):
+            yield from self.read_files([(name, self._growing.source(identity, name))], partition.shard)

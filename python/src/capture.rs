@@ -20,6 +20,7 @@ use huginn_net::{CaptureError, CaptureReader, Configure, Database, Event, Huginn
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::errors::{ReadErrors, exception};
@@ -112,8 +113,20 @@ impl Options {
     }
 
     /// Adds the secrets of key logs, and of captures that bring some.
-    pub(crate) fn with_key_logs(self, key_logs: &[PathBuf]) -> PyResult<Self> {
-        for path in key_logs {
+    pub(crate) fn with_key_logs(self, key_logs: &[KeyLogFile]) -> PyResult<Self> {
+        for key_log in key_logs {
+            let path = match key_log {
+                KeyLogFile::Path(path) => path,
+                KeyLogFile::Bytes(bytes) => {
+                    let bytes: Arc<[u8]> = Arc::from(&**bytes);
+                    let open = || io::Cursor::new(Arc::clone(&bytes));
+                    match CaptureReader::from_reader("<key log>", open()) {
+                        Ok(capture) => self.add_secrets_of(capture),
+                        Err(_) => add_key_log(open(), &self.secrets)?,
+                    }
+                    continue;
+                }
+            };
             let failed = |error: io::Error| {
                 PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone()))
             };
@@ -121,14 +134,18 @@ impl Options {
             if path.is_file()
                 && let Ok(capture) = CaptureReader::open(path)
             {
-                let capture = capture.max_compression_ratio(self.max_compression_ratio);
-                // What precedes damage counts.
-                let _ = capture.read_key_logs(|text| _ = self.secrets.add_key_log(text));
+                self.add_secrets_of(capture);
                 continue;
             }
             File::open(path).and_then(|file| add_key_log(file, &self.secrets)).map_err(failed)?;
         }
         Ok(self)
+    }
+
+    /// Adds the secrets that a capture brings. What precedes damage counts.
+    fn add_secrets_of(&self, capture: CaptureReader) {
+        let capture = capture.max_compression_ratio(self.max_compression_ratio);
+        let _ = capture.read_key_logs(|text| _ = self.secrets.add_key_log(text));
     }
 
     /// Workers of an analysis.
@@ -218,6 +235,13 @@ impl Options {
     }
 }
 
+/// A key log: a path, or what it has.
+#[derive(FromPyObject)]
+pub(crate) enum KeyLogFile {
+    Bytes(PyBackedBytes),
+    Path(PathBuf),
+}
+
 /// Adds the secrets of a key log.
 fn add_key_log(file: impl Read, secrets: &Secrets) -> io::Result<()> {
     let (mut reader, mut summary) = (KeyLogReader::new(), KeyLogSummary::default());
@@ -267,7 +291,7 @@ impl Capture {
         max_compression_ratio: Option<u32>,
         findings: bool,
         fingerprints: Vec<PathBuf>,
-        keylog: Vec<PathBuf>,
+        keylog: Vec<KeyLogFile>,
         errors_of: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let shard = shard.map(|(index, shards)| {

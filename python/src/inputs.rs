@@ -1,7 +1,8 @@
 //! Captures that are not opened yet.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::ffi::CString;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use std::{fs, thread};
 use huginn_net::capture::MAX_SEARCHED_LEN;
 use huginn_net::decrypt::add_sessions;
 use huginn_net::{CaptureError, CaptureReader};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -22,6 +24,8 @@ use crate::errors::{ReadError, ReadErrors};
 const GROUPS: u64 = 4;
 /// What opening a capture costs, in bytes that could be analysed meanwhile.
 const OPENING_BYTES: u64 = 1 << 15;
+/// The first bytes of a pcapng file.
+const PCAPNG_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Bytes of the captures of a group, at most, unless it is a single one.
 const MAX_GROUP_BYTES: u64 = 32 << 20;
 
@@ -45,28 +49,81 @@ impl Input {
                 }
                 Ok(reader)
             }
-            Self::Bytes(bytes) => {
-                let open = || {
-                    let bytes = io::Cursor::new(Arc::clone(&bytes));
-                    CaptureReader::from_reader(name.unwrap_or("<bytes>"), bytes)
-                };
-                let reader = open()?;
-                let is_short = bytes.len() as u64 <= MAX_SEARCHED_LEN && reader.compression().is_none();
-                add_secrets(open, is_short || reader.has_secrets(None), options)?;
-                Ok(reader)
-            }
-            Self::File(file) => CaptureReader::from_reader(name.unwrap_or("<file>"), file),
+            Self::Bytes(bytes) => open_bytes(name.unwrap_or("<bytes>"), &bytes, options),
+            Self::File(file) => open_object(name.unwrap_or("<file>"), file, options),
             Self::Opener(open) => {
                 let name = name.unwrap_or("<file>");
                 let file = Python::attach(|py| open.call0(py)).map_err(|error| CaptureError::Open {
                     name: name.to_owned(),
                     source: io::Error::other(error),
                 })?;
-                CaptureReader::from_reader(name, PyReader(file))
+                open_object(name, PyReader(file), options)
             }
         };
         Ok(reader?.max_compression_ratio(options.max_compression_ratio))
     }
+}
+
+/// Opens a capture in memory.
+fn open_bytes(name: &str, bytes: &Arc<[u8]>, options: &Options) -> Result<CaptureReader, CaptureError> {
+    let open = || CaptureReader::from_reader(name, io::Cursor::new(Arc::clone(bytes)));
+    let reader = open()?;
+    let is_short = bytes.len() as u64 <= MAX_SEARCHED_LEN && reader.compression().is_none();
+    add_secrets(open, is_short || reader.has_secrets(None), options)?;
+    Ok(reader)
+}
+
+/// Opens a file-like object. One that can seek is read from here on, twice if it brings secrets. A pcapng file of at most 64 MiB may
+/// have them anywhere: it is read into memory.
+fn open_object(name: &str, file: PyReader, options: &Options) -> Result<CaptureReader, CaptureError> {
+    let Some(mut file) = Seekable::new(&file) else { return open_stream(name, file, options) };
+    let failed = |source| CaptureError::Open { name: name.to_owned(), source };
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(PCAPNG_MAGIC.len() as u64).read_to_end(&mut head).map_err(failed)?;
+    // Some objects seek from their start only.
+    let is_short = head == PCAPNG_MAGIC && file.seek(SeekFrom::End(0)).is_ok_and(|len| len <= MAX_SEARCHED_LEN);
+    if is_short {
+        let mut bytes = Vec::new();
+        file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
+        return open_bytes(name, &bytes.into(), options);
+    }
+    let start = file.clone();
+    let open = || {
+        let mut file = start.clone();
+        file.rewind().map_err(failed)?;
+        CaptureReader::from_reader(name, file)
+    };
+    let reader = open()?;
+    let position = file.stream_position().map_err(failed)?;
+    add_secrets(open, reader.has_secrets_at_ends(file.clone()), options)?;
+    file.seek(SeekFrom::Start(position)).map_err(failed)?;
+    Ok(reader)
+}
+
+/// Opens a file-like object that is read once. Secrets count once they are read.
+fn open_stream(name: &str, file: PyReader, options: &Options) -> Result<CaptureReader, CaptureError> {
+    let (secrets, capture, mut has_warned) = (options.secrets.clone(), name.to_owned(), false);
+    Ok(CaptureReader::from_reader(name, file)?.on_key_log(move |text, packets| {
+        let _ = secrets.add_key_log(text);
+        if packets > 0 && !has_warned {
+            has_warned = true;
+            warn(&format!(
+                "{capture}: secrets of TLS after packet {packets}: connections before it may stay encrypted; \
+                 give a path, a URL or a file that can seek"
+            ));
+        }
+    }))
+}
+
+/// Warns as `warnings.warn` does.
+fn warn(message: &str) {
+    let Ok(message) = CString::new(message) else { return };
+    Python::attach(|py| {
+        if let Err(error) = PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1) {
+            // A filter makes an error of it, and nobody here can raise it.
+            error.write_unraisable(py, None);
+        }
+    });
 }
 
 /// Adds the secrets that a capture brings, if `has_secrets`, and those of TLS 1.2 for all connections of their sessions.
@@ -106,6 +163,53 @@ impl Read for PyReader {
             target.copy_from_slice(data);
             Ok(data.len())
         })
+    }
+}
+
+/// A Python object with methods `read` and `seek`, from the position on that it had.
+struct Seekable {
+    file: PyReader,
+    start: u64,
+}
+
+impl Seekable {
+    /// `None` if the object cannot seek.
+    fn new(file: &PyReader) -> Option<Self> {
+        Python::attach(|py| {
+            let file = file.0.bind(py);
+            let can_seek = file.call_method0("seekable").and_then(|can| can.extract()).unwrap_or(false);
+            let start = file.call_method0("tell").and_then(|start| start.extract()).ok();
+            start.filter(|_| can_seek).map(|start| Self { file: PyReader(file.clone().unbind()), start })
+        })
+    }
+}
+
+impl Clone for Seekable {
+    /// The same object, with the same position.
+    fn clone(&self) -> Self {
+        let file = Python::attach(|py| self.file.0.clone_ref(py));
+        Self { file: PyReader(file), start: self.start }
+    }
+}
+
+impl Read for Seekable {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+}
+
+impl Seek for Seekable {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let (offset, whence) = match to {
+            SeekFrom::Start(offset) => (i128::from(self.start.saturating_add(offset)), 0),
+            SeekFrom::Current(offset) => (i128::from(offset), 1),
+            SeekFrom::End(offset) => (i128::from(offset), 2),
+        };
+        let position: u64 = Python::attach(|py| {
+            self.file.0.call_method1(py, "seek", (offset, whence))?;
+            self.file.0.call_method0(py, "tell")?.extract(py)
+        })?;
+        Ok(position.saturating_sub(self.start))
     }
 }
 

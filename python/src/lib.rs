@@ -13,7 +13,11 @@ mod live;
 mod names;
 mod stream;
 
+use std::path::PathBuf;
+
+use huginn_net::capture::{FoundFile, find_in_directory, find_matching, is_pattern};
 use huginn_net_arrow::EventBatchBuilder;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -40,8 +44,8 @@ mod _native {
     use crate::stream::Table;
     #[pymodule_export]
     use crate::{
-        error_schema, event_names, host_record_order, host_record_schema, is_capture, is_capture_name,
-        schema, unknown_column,
+        error_schema, event_names, find_captures, host_record_order, host_record_schema, is_capture,
+        is_capture_name, matching_names, path_name, schema, unknown_column,
     };
 }
 
@@ -59,15 +63,52 @@ fn unknown_column(names: Vec<String>) -> Option<String> {
     EventBatchBuilder::new().columns(&names).err().map(|error| error.name)
 }
 
+/// The captures that a path names, in the order of the program: a pattern, a directory, or the path itself.
+#[pyfunction]
+fn find_captures(path: PathBuf) -> PyResult<Vec<PathBuf>> {
+    if is_pattern(&path) && !path.exists() {
+        return Ok(find_matching(&path).into_iter().filter(|path| !path.is_dir()).collect());
+    }
+    if !path.is_dir() {
+        return Ok(vec![path]);
+    }
+    let is_capture_file =
+        |found: &FoundFile| found.is_named_as_capture || huginn_net::CaptureReader::open(&found.path).is_ok();
+    let mut paths = Vec::new();
+    for found in find_in_directory(&path) {
+        match found {
+            Ok(found) if is_capture_file(&found) => paths.push(found.path),
+            Ok(_) => {}
+            // One that was deleted since.
+            Err(error) if !error.is_root && error.source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(PyOSError::new_err(error.to_string())),
+        }
+    }
+    Ok(paths)
+}
+
+/// The names that match a pattern as [`find_captures`] has it: keys of objects.
+#[pyfunction]
+fn matching_names(pattern: &str, names: Vec<String>) -> Vec<String> {
+    let names = names.iter().map(String::as_str);
+    huginn_net::capture::matching_names(pattern, names).into_iter().map(str::to_owned).collect()
+}
+
+/// The name of a path in the column `file`: bytes that are not UTF-8, and control characters, are escaped as `\\xNN`.
+#[pyfunction]
+fn path_name(path: PathBuf) -> String {
+    format!("{:#}", huginn_net::core::Escaped(path.as_os_str().as_encoded_bytes()))
+}
+
 /// Whether a file begins as a capture does.
 #[pyfunction]
-fn is_capture(path: std::path::PathBuf) -> bool {
+fn is_capture(path: PathBuf) -> bool {
     huginn_net::CaptureReader::open(path).is_ok()
 }
 
 /// Whether a name is that of a capture.
 #[pyfunction]
-fn is_capture_name(name: std::path::PathBuf) -> bool {
+fn is_capture_name(name: PathBuf) -> bool {
     name.file_name().is_some_and(huginn_net::capture::is_capture_name)
 }
 

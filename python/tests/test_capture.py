@@ -440,7 +440,7 @@ def test_folders_patterns_and_iterables_name_captures(tmp_path):
     # A pattern names files, as one that the shell expands.
     (tmp_path / "notes.txt").unlink()
     assert hn.read_pcap(str(tmp_path / "*")).to_arrow().num_rows == 2 * rows
-    assert hn.read_pcap(f"file://{tmp_path}/day").to_arrow().num_rows == 3 * rows
+    assert hn.read_pcap(f"file://{tmp_path}/day").to_arrow().num_rows == 4 * rows
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(CURL.read_bytes()))
     writer.start()

@@ -155,35 +155,6 @@ def test_captures_come_from_s3(spark, s3):
     }
 
 
-@pytest.fixture(scope="module")
-def s3_server():
-    """The server runs before the session, whose workers inherit its address."""
-    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
-    pytest.importorskip("s3fs")
-    server.start()
-    host, port = server.get_host_and_port()
-    variables = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    yield variables
-    server.stop()
-    for name, value in before.items():
-        os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-@pytest.fixture
-def s3(s3_server):
-    boto3 = pytest.importorskip("boto3")
-    client = boto3.client("s3", endpoint_url=s3_server["AWS_ENDPOINT_URL"])
-    client.create_bucket(Bucket="captures")
-    return client
-
-
 @pytest.mark.skipif("HUGINN_NET_SPARK" not in os.environ, reason="Sail 0.7 has no streams of Python data sources")
 def test_stream_reads_captures_as_they_appear(spark, tmp_path):
     folder, rows = tmp_path / "captures", tmp_path / "rows"

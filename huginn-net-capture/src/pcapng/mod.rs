@@ -52,7 +52,6 @@ pub(super) fn probe(head: &[u8]) -> bool {
 }
 
 /// The state of the current section.
-#[derive(Debug)]
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
@@ -62,6 +61,8 @@ pub(super) struct Pcapng {
     other_records: (u32, u64),
     /// Number of Decryption Secrets Blocks that were passed.
     secrets_blocks: u64,
+    /// Takes the secrets on the way.
+    on_key_log: Option<secrets::OnKeyLog>,
     /// `None` unless processes are [read](Self::read_processes).
     processes: Option<Processes>,
 }
@@ -83,6 +84,7 @@ impl Pcapng {
             latest: Timestamp::default(),
             other_records: (0, 0),
             secrets_blocks: 0,
+            on_key_log: None,
             processes: None,
         }
     }
@@ -98,9 +100,9 @@ impl Pcapng {
         self.processes.as_mut().map_or(Ok(None), Processes::latest)
     }
 
-    /// Reads the next packet.
+    /// Reads the next packet, after this number of them.
     #[inline]
-    pub(super) fn next(&mut self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
+    pub(super) fn next(&mut self, stream: &mut Stream, packets: u64) -> Result<Option<Record>, ReadError> {
         while let Some(block) = self.begin_block(stream)? {
             match block.kind {
                 ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
@@ -136,9 +138,11 @@ impl Pcapng {
                     stream.take(block.len);
                 }
                 kind => {
-                    self.skip(&block, stream)?;
-                    self.secrets_blocks =
-                        self.secrets_blocks.saturating_add(u64::from(kind == secrets::DECRYPTION_SECRETS));
+                    if kind == secrets::DECRYPTION_SECRETS {
+                        self.pass_secrets(&block, stream, packets)?;
+                    } else {
+                        self.skip(&block, stream)?;
+                    }
                     if is_other_record(kind) {
                         let (since_packet, all) = self.other_records;
                         self.other_records = (since_packet.saturating_add(1), all.saturating_add(1));

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::Path;
 
 use huginn_net_core::Cursor;
 
@@ -20,6 +19,9 @@ pub(super) const DECRYPTION_SECRETS: u32 = 10;
 
 /// The type of secrets in the NSS key log format.
 const TLS_KEY_LOG: u32 = 0x544c_534b;
+
+/// Takes the text of a key log, and the number of packets before it.
+pub(super) type OnKeyLog = Box<dyn FnMut(&[u8], u64) + Send>;
 
 impl Pcapng {
     /// Reads to the end of the capture, and passes the text of each TLS key log to `each`.
@@ -60,6 +62,25 @@ impl Pcapng {
         self.secrets_blocks
     }
 
+    /// Passes a block of secrets to who [asked for it](Self::set_on_key_log), and skips it.
+    pub(super) fn pass_secrets(&mut self, block: &Block, stream: &mut Stream, packets: u64) -> Result<(), ReadError> {
+        self.secrets_blocks = self.secrets_blocks.saturating_add(1);
+        if self.on_key_log.is_none() || block.len > MAX_SECRETS_BLOCK_LEN {
+            return self.skip(block, stream);
+        }
+        let text = key_log(self.order, self.whole_block(block, stream)?);
+        if let (Some(text), Some(each)) = (text, &mut self.on_key_log) {
+            each(text, packets);
+        }
+        stream.take(block.len);
+        Ok(())
+    }
+
+    /// Sets what takes the text of each key log, and the number of packets before it.
+    pub(crate) fn set_on_key_log(&mut self, each: OnKeyLog) {
+        self.on_key_log = Some(each);
+    }
+
     /// Buffers a block of secrets and returns its body.
     fn whole_block<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], ReadError> {
         self.buffer_block_up_to(block, stream, MAX_SECRETS_BLOCK_LEN)
@@ -75,16 +96,12 @@ fn key_log(order: ByteOrder, body: &[u8]) -> Option<&[u8]> {
     (kind == TLS_KEY_LOG).then_some(text)
 }
 
-/// Whether a block of secrets lies after the last packet of an uncompressed pcapng file. Reads only the ends of blocks.
+/// Whether a block of secrets lies after the last packet of an uncompressed pcapng file. Reads only its start, and the ends of blocks.
 ///
 /// # Errors
-/// If the file cannot be read.
-pub(crate) fn ends_with_secrets(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
+/// If the file cannot be read, or is shorter than the start of a block.
+pub(crate) fn ends_with_secrets(mut file: impl Read + Seek) -> io::Result<bool> {
     let mut head = [0; 12];
-    if file.metadata()?.len() < head.len() as u64 {
-        return Ok(false);
-    }
     file.read_exact(&mut head)?;
     let [.., a, b, c, d] = head;
     let is_little = u32::from_le_bytes([a, b, c, d]) == BYTE_ORDER_MAGIC;
@@ -113,8 +130,7 @@ pub(crate) fn ends_with_secrets(path: &Path) -> io::Result<bool> {
 ///
 /// # Errors
 /// If the file cannot be read, or ends without such a block.
-pub(crate) fn contains_secrets(path: &Path) -> io::Result<bool> {
-    let file = File::open(path)?;
+pub(crate) fn contains_secrets(file: File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > MAX_SEARCHED_LEN {
         return Ok(false);

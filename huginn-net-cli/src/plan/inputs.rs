@@ -5,10 +5,11 @@ use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
 use huginn_net::capture::is_capture_name;
+use huginn_net::capture::{FoundFile, find_in_directory, find_matching, is_pattern};
 use huginn_net::core::Escaped;
 use huginn_net::decrypt::Secrets;
-use walkdir::WalkDir;
 
 use super::{KeyLog, refusals};
 use crate::args::{InputArguments, InputLimits};
@@ -80,7 +81,7 @@ impl Inputs {
                     inputs.add_list(file)?;
                     Ok(())
                 }
-                bytes if is_pattern(bytes) && !file.exists() => inputs.add_pattern(file),
+                _ if is_pattern(file) && !file.exists() => inputs.add_pattern(file),
                 _ if file.is_dir() => inputs.add_directory(file),
                 _ => {
                     inputs.add(file.clone(), false);
@@ -133,25 +134,22 @@ impl Inputs {
 
     /// Adds the files that match a pattern that the shell did not expand, sorted by name.
     fn add_pattern(&mut self, pattern: &Path) -> Result<(), Failure> {
-        let no_match = || Failure::NoCaptures { place: name_of(pattern) };
-        let paths = glob::glob(pattern.to_str().ok_or_else(no_match)?).map_err(|_| no_match())?;
         let before = self.files.len();
-        paths.flatten().for_each(|path| self.add(path, false));
-        if self.files.len() == before { Err(no_match()) } else { Ok(()) }
+        find_matching(pattern).into_iter().for_each(|path| self.add(path, false));
+        if self.files.len() == before {
+            return Err(Failure::NoCaptures { place: name_of(pattern) });
+        }
+        Ok(())
     }
 
     /// Adds the regular files of a directory and of those below it, sorted by name. Symbolic links are not followed.
     fn add_directory(&mut self, directory: &Path) -> Result<(), Failure> {
         let before = self.files.len();
-        for entry in WalkDir::new(directory).sort_by_file_name() {
-            match entry {
-                Ok(entry) if entry.file_type().is_file() => {
-                    let is_optional = !is_capture_name(entry.file_name());
-                    self.add(entry.into_path(), is_optional);
-                }
-                Ok(_) => {}
-                Err(error) if error.depth() == 0 => {
-                    return Err(Failure::Read { path: name_of(directory), source: error.into() });
+        for found in find_in_directory(directory) {
+            match found {
+                Ok(FoundFile { path, is_named_as_capture, .. }) => self.add(path, !is_named_as_capture),
+                Err(error) if error.is_root => {
+                    return Err(Failure::Read { path: name_of(directory), source: error.source });
                 }
                 Err(error) => {
                     stderr::report(&format_args!("{:#}", Escaped(error.to_string().as_bytes())));
@@ -187,10 +185,6 @@ impl Inputs {
             None => Ok(()),
         }
     }
-}
-
-fn is_pattern(path: &[u8]) -> bool {
-    path.iter().any(|byte| b"*?[".contains(byte))
 }
 
 fn read_text(file: impl io::Read, name: &str) -> Result<String, Failure> {

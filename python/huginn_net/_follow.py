@@ -1,0 +1,309 @@
+"""Folders that grow, read once and for all, without Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _storage
+from ._capture import Capture, read_pcap
+from ._files import Named
+from ._growing import SETTLE_SECONDS, Growing, Identity
+from ._storage import StorageOptions
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import pyarrow
+
+#: The version of the state.
+_VERSION = 1
+
+#: Captures that are remembered after they left the folder: they may come back.
+_MAX_GONE = 10_000
+
+
+def follow(
+    source: Any,
+    *,
+    state: str | os.PathLike[str],
+    once: bool = False,
+    poll_seconds: float = 5.0,
+    settle_seconds: float = SETTLE_SECONDS,
+    storage_options: StorageOptions = None,
+    **options: Any,
+) -> Follow:
+    """Reads the captures of a folder that grows, each once, also after a restart.
+
+    ``source`` is a folder, a pattern or a URL (``s3://bucket/captures``), or several of these in a list; ``options`` are those of
+    `read_pcap`. ``state`` is a local file that remembers what was read; one process at a time uses it. With ``once`` it ends
+    after what is there now; otherwise it looks again after ``poll_seconds``.
+
+    A local file is read once it has not changed for ``settle_seconds``, an object as soon as it is there. A file that grows, or an
+    object that is replaced, after it was read is a ValueError; with ``on_error="skip"`` its new content is not read.
+
+    >>> for batch in hn.follow("captures", state="captures.state", events=["tls_client"]):  # doctest: +SKIP
+    ...     print(batch.num_rows)
+    >>> hn.follow("s3://bucket/captures", state="captures.state").write_parquet("events", partition_by="day")  # doctest: +SKIP
+
+    A loop over batches has a capture again if the process ends before it asks for what follows the last batch of it.
+    `Follow.write_parquet` writes each capture exactly once.
+    """
+    several = isinstance(source, Iterable) and not isinstance(source, (str, os.PathLike))
+    paths = [os.fspath(one) for one in (source if several else [source])]
+    if not poll_seconds > 0 or not settle_seconds >= 0:
+        raise ValueError("poll_seconds must be positive, and settle_seconds not negative")
+    for name in ("shard", "progress"):
+        if name in options:
+            raise TypeError(f"follow has no option {name}")
+    # Wrong options are reported here.
+    read_pcap([], **options)
+    growing = Growing(paths, storage_options, settle_seconds, options.get("on_error") == "skip")
+    return Follow(growing, os.fspath(state), None if once else poll_seconds, storage_options, options)
+
+
+class Follow:
+    """Captures as they come; see `follow`."""
+
+    def __init__(
+        self, growing: Growing, state: str, poll_seconds: float | None, storage_options: StorageOptions, options: dict[str, Any]
+    ) -> None:
+        self._growing = growing
+        self._state = state
+        self._poll_seconds = poll_seconds
+        self._storage_options = storage_options
+        self._options = options
+
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yields the batches of rows of each capture."""
+        for _, capture in self.captures():
+            yield from capture._batches()
+
+    def captures(self) -> Iterator[tuple[str, Capture]]:
+        """Yields each capture, with a key that it keeps when it is read again. It is done when the next one is asked for."""
+        with State(self._state) as state:
+            yield from self._captures(state)
+
+    def _captures(self, state: State) -> Iterator[tuple[str, Capture]]:
+        while True:
+            found = self._growing.latest()
+            state.forget(found)
+            new = self._growing.new(state.done, found)
+            for identity, name in self._growing.find(new):
+                state.begin(identity)
+                source = Named(name, self._growing.source(identity, name))
+                yield key_of(identity), read_pcap(source, **self._options)
+                state.end(identity, name)
+            if self._poll_seconds is None:
+                return
+            time.sleep(self._poll_seconds)
+
+    def write_parquet(
+        self,
+        dataset: str | os.PathLike[str],
+        *,
+        partition_by: Literal["day", "file"] | None = None,
+        storage_options: StorageOptions = None,
+        **options: Any,
+    ) -> None:
+        """Adds the rows of each capture to a folder of Parquet files, exactly once, until it is stopped.
+
+        ``dataset`` is a folder or a URL, and the other arguments are those of `Capture.write_parquet`. The names of the files come from
+        the capture: what a process that was killed had begun is written again in its place. A file has its name once it is complete.
+        """
+        target = os.fspath(dataset)
+        storage_options = storage_options or self._storage_options
+        with State(self._state) as state:
+            for identity in state.begun:
+                _remove(target, key_of(identity), storage_options)
+            state.forget_begun()
+            for key, capture in self._captures(state):
+                with _unfinished(target, self._state) as folder:
+                    written = os.path.join(folder, "written")
+                    capture.write_parquet(written, partition_by=partition_by, **options)
+                    _name_files(Path(written), Path(folder, "events"), key)
+                    _publish(Path(folder, "events"), target, storage_options)
+
+
+def key_of(identity: Identity) -> str:
+    """A short text for an identity, which names files."""
+    return hashlib.blake2b(identity.encode(errors="surrogateescape"), digest_size=12).hexdigest()
+
+
+def _name_files(written: Path, folder: Path, key: str) -> None:
+    """Moves the files of a capture to a folder, with its key in their names. An empty file is left out."""
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
+    for file in [written] if written.is_file() else sorted(written.rglob("*.parquet")):
+        if pq.read_metadata(file).num_rows:
+            name = f"{key}.parquet" if file == written else f"{key}-{file.name}"
+            place = folder if file == written else folder / file.parent.relative_to(written)
+            place.mkdir(parents=True, exist_ok=True)
+            file.rename(place / name)
+
+
+def _publish(folder: Path, target: str, storage_options: StorageOptions) -> None:
+    """Moves or uploads files to a dataset."""
+    if _storage.is_url(target):
+        _storage.upload(folder, target, storage_options)
+        return
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        place = Path(_storage.local_path(target), file.relative_to(folder))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _sync(file)
+        os.replace(file, place)
+
+
+@contextlib.contextmanager
+def _unfinished(target: str, state: str) -> Iterator[str]:
+    """A folder for files that are not complete: beside a local dataset, on the same file system. That of a killed process is emptied."""
+    if _storage.is_url(target):
+        with tempfile.TemporaryDirectory() as name:
+            yield name
+        return
+    place, dataset = os.path.split(os.path.abspath(_storage.local_path(target)))
+    name = os.path.join(place, f".{dataset}.{key_of(os.path.abspath(state))}.unfinished")
+    shutil.rmtree(name, ignore_errors=True)
+    os.makedirs(name)
+    try:
+        yield name
+    finally:
+        shutil.rmtree(name, ignore_errors=True)
+
+
+def _remove(target: str, key: str, storage_options: StorageOptions) -> None:
+    """Removes what a killed process has written of a capture, which may have changed since."""
+    if _storage.is_url(target):
+        names = _storage.existing(target, storage_options)
+        _storage.remove(target, [name for name in names if name.rpartition("/")[2].startswith(key)], storage_options)
+        return
+    for file in Path(_storage.local_path(target)).rglob(f"{key}*.parquet"):
+        file.unlink()
+
+
+class State:
+    """What was read, as JSON Lines: the first has the version, each other a capture that was begun, or that is done."""
+
+    def __init__(self, path: str) -> None:
+        if _storage.is_url(path):
+            raise ValueError(f"{path}: the state is a local file")
+        self._path = path
+        #: Identities with names, the oldest first.
+        self.done: dict[Identity, str] = {}
+        #: Those that a killed process had begun.
+        self.begun: list[Identity] = []
+        self._lines = 0
+        self._file: Any = None
+        self._lock: Any = None
+
+    def __enter__(self) -> Self:
+        self._lock = _lock(f"{self._path}.lock")
+        try:
+            self._read()
+            self._rewrite()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._lock.close()
+
+    def _read(self) -> None:
+        try:
+            with open(self._path, "rb") as file:
+                lines = file.read().split(b"\n")
+        except FileNotFoundError:
+            return
+        # What follows the last end of a line was cut by a crash.
+        if not lines[0].startswith(b'{"version"') or json.loads(lines[0]).get("version") != _VERSION:
+            raise ValueError(f"{self._path}: not a state of this version of huginn_net.follow: name a new file, which reads all captures again")
+        begun: dict[Identity, None] = {}
+        for number, line in enumerate(lines[1:-1], 2):
+            try:
+                entry = json.loads(line)
+                identity, name = entry["id"], entry.get("name")
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(f"{self._path}: line {number} is damaged: restore the file, or name a new one") from None
+            if name is None:
+                begun[identity] = None
+            else:
+                begun.pop(identity, None)
+                self.done[identity] = name
+        self.begun = list(begun)
+
+    def _rewrite(self) -> None:
+        """Writes the state anew: it is complete, or the former one."""
+        new = f"{self._path}.new"
+        with open(new, "wb") as file:
+            file.write(b'{"version":%d}\n' % _VERSION)
+            file.writelines(_line(identity) for identity in self.begun)
+            file.writelines(_line(identity, name) for identity, name in self.done.items())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self._path)
+        if self._file:
+            self._file.close()
+        self._file = open(self._path, "ab", buffering=0)  # noqa: SIM115: closed by `__exit__`.
+        self._lines = len(self.begun) + len(self.done)
+
+    def begin(self, identity: Identity) -> None:
+        self._append(_line(identity))
+
+    def end(self, identity: Identity, name: str) -> None:
+        self.done[identity] = name
+        self._append(_line(identity, name))
+        os.fsync(self._file.fileno())
+
+    def _append(self, line: bytes) -> None:
+        self._file.write(line)
+        self._lines += 1
+
+    def forget(self, present: dict[Identity, str]) -> None:
+        """Forgets the oldest captures that left the folder. The file has at most about three lines for each that is remembered."""
+        # A file system that is not mounted has none.
+        if present and len(self.done) > _MAX_GONE:
+            gone = [identity for identity in self.done if identity not in present]
+            for identity in gone[:-_MAX_GONE]:
+                del self.done[identity]
+        if self._lines > 3 * len(self.done) + 1000:
+            self._rewrite()
+
+    def forget_begun(self) -> None:
+        if self.begun:
+            self.begun = []
+            self._rewrite()
+
+
+def _line(identity: Identity, name: str | None = None) -> bytes:
+    entry = {"id": identity} if name is None else {"id": identity, "name": name}
+    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+
+
+def _lock(path: str) -> Any:
+    """A lock that ends with the process; systems without it have none."""
+    file = open(path, "ab")  # noqa: SIM115: held open.
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise BlockingIOError(f"{path}: another process uses this state") from None
+    return file
+
+
+def _sync(file: Path) -> None:
+    with open(file, "rb") as opened:
+        os.fsync(opened.fileno())
