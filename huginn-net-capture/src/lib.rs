@@ -282,13 +282,14 @@ impl CaptureReader {
         // The analysis reports what cannot be read.
         pcapng.begins_with_secrets(self.stream.unread())
             || path.filter(|_| self.compression().is_none()).is_some_and(|path| {
-                let has = |search: fn(File) -> io::Result<bool>| File::open(path).and_then(search).unwrap_or(false);
+                let has =
+                    |search: fn(File) -> io::Result<bool>| File::open(path).and_then(search).unwrap_or(false);
                 has(pcapng::ends_with_secrets) || has(pcapng::contains_secrets)
             })
     }
 
     /// Whether a Decryption Secrets Block lies before the first packet, or after the last one of the same uncompressed pcapng file that
-    /// `file` reads, from its start on. Reads its last blocks.
+    /// `file` reads. Leaves it anywhere.
     pub fn has_secrets_at_ends(&self, file: impl Read + Seek) -> bool {
         let Format::Pcapng(_) = &self.format else { return false };
         self.has_secrets(None)

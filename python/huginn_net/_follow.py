@@ -30,6 +30,9 @@ _VERSION = 1
 #: Captures that are remembered after they left the folder: they may come back.
 _MAX_GONE = 10_000
 
+#: Lines of the state that are not needed, at most, beside three for each capture.
+_SPARE_LINES = 1000
+
 
 def follow(
     source: Any,
@@ -276,7 +279,7 @@ class State:
             gone = [identity for identity in self.done if identity not in present]
             for identity in gone[:-_MAX_GONE]:
                 del self.done[identity]
-        if self._lines > 3 * len(self.done) + 1000:
+        if self._lines > 3 * len(self.done) + _SPARE_LINES:
             self._rewrite()
 
     def forget_begun(self) -> None:

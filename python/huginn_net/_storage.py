@@ -104,7 +104,7 @@ def upload(local: str | os.PathLike[str], url: str, options: StorageOptions = No
     try:
         for path, name in _files(Path(local)):
             target = "/".join(part for part in (key.rstrip("/"), name) if part)
-            with _errors(url):
+            with _errors(url, missing="no such bucket or container"):
                 _obstore().put(store, target, path)
             done.append(target)
     except BaseException:
@@ -288,13 +288,10 @@ def _http_meta(store: Any, key: str, url: str) -> Any:
 
 
 def _list(store: Any, prefix: str, url: str) -> Iterator[Any]:
-    try:
-        with _errors(url):
-            for chunk in _obstore().list(store, prefix.rstrip("/") or None, chunk_size=1000):
-                yield from chunk
-    except FileNotFoundError:
-        # A prefix without objects is an empty list.
-        raise OSError(f"{url}: no such bucket or container") from None
+    # A prefix without objects is an empty list.
+    with _errors(url, missing="no such bucket or container"):
+        for chunk in _obstore().list(store, prefix.rstrip("/") or None, chunk_size=1000):
+            yield from chunk
 
 
 def _object(root: str, meta: Any) -> Object:
@@ -308,13 +305,13 @@ def _place(meta: Any) -> list[str]:
 
 
 @contextlib.contextmanager
-def _errors(url: str) -> Iterator[None]:
-    """Makes errors of the system of those of obstore."""
+def _errors(url: str, missing: str | None = None) -> Iterator[None]:
+    """Makes errors of the system of those of obstore. ``missing``: what is not there, unless it is the object."""
     exceptions = _obstore().exceptions
     try:
         yield
     except FileNotFoundError:
-        raise FileNotFoundError(f"{url}: not found") from None
+        raise OSError(f"{url}: {missing}") if missing else FileNotFoundError(f"{url}: not found") from None
     except exceptions.BaseError as error:
         reason = str(error).partition("Debug source")[0].strip()
         kind: type[OSError] = OSError

@@ -81,7 +81,8 @@ fn open_object(name: &str, file: PyReader, options: &Options) -> Result<CaptureR
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(PCAPNG_MAGIC.len() as u64).read_to_end(&mut head).map_err(failed)?;
     // Some objects seek from their start only.
-    let is_short = head == PCAPNG_MAGIC && file.seek(SeekFrom::End(0)).is_ok_and(|len| len <= MAX_SEARCHED_LEN);
+    let is_short =
+        head == PCAPNG_MAGIC && file.seek(SeekFrom::End(0)).is_ok_and(|len| len <= MAX_SEARCHED_LEN);
     if is_short {
         let mut bytes = Vec::new();
         file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;

@@ -88,12 +88,13 @@ def test_storage_options_name_the_store(s3, s3_server, monkeypatch):
 
 def test_objects_are_read_from_web_servers(s3, s3_server):
     put(s3, "d/x y.pcap")
-    url = f"{s3_server['AWS_ENDPOINT_URL']}/captures/d/x%20y.pcap"
-    table = hn.read_pcap(f"{url}?signature=secret").to_arrow()
+    # The server refuses requests without a signature.
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": "captures", "Key": "d/x y.pcap"})
+    table = hn.read_pcap(url).to_arrow()
     assert table.num_rows == ROWS
-    assert set(table["file"].to_pylist()) == {url}
+    assert set(table["file"].to_pylist()) == {f"{s3_server['AWS_ENDPOINT_URL']}/captures/d/x%20y.pcap"}
     with pytest.raises(FileNotFoundError):
-        hn.read_pcap(f"{url}.none")
+        hn.read_pcap(s3.generate_presigned_url("get_object", Params={"Bucket": "captures", "Key": "none.pcap"}))
 
 
 class Server:
@@ -180,7 +181,7 @@ def test_secrets_of_urls_and_file_objects_count(s3, server, tmp_path):
         assert rows_of(file) == rows
 
 
-def test_long_captures_with_secrets_are_received_twice(s3, server, tmp_path):
+def test_long_captures_are_received_again_if_they_have_secrets(s3, server, tmp_path):
     """Beyond 64 MiB, secrets count before the first packet and after the last one."""
     data = SECRETS.read_bytes()
     wanted = requests_of(hn.read_pcap(SECRETS))
@@ -189,9 +190,9 @@ def test_long_captures_with_secrets_are_received_twice(s3, server, tmp_path):
     at = data.index(b"KSLT") - 8
     (length,) = struct.unpack_from("<I", data, at + 4)
     block, others = data[at : at + length], data[:at] + data[at + length :]
-    without = others + long * 65
+    without = others[:section] + long * 65 + others[section:]
     for name, body, has_secrets in (
-        ("first", data[:section] + block + data[section:] + long * 65, True),
+        ("first", others[:section] + block + long * 65 + others[section:], True),
         ("last", without + block, True),
         ("none", without, False),
     ):
@@ -199,9 +200,10 @@ def test_long_captures_with_secrets_are_received_twice(s3, server, tmp_path):
         found = requests_of(hn.read_pcap(f"s3://captures/{name}.pcapng", storage_options=server.options))
         ranges = server.gets(f"/{name}.pcapng")
         assert found == (wanted if has_secrets else []), name
-        whole = [one for one in ranges if one is None or int(one[6:-1]) < 16 << 20]
-        # The first request goes on after those for the end.
-        assert len(whole) <= (4 if has_secrets else 2), ranges
+        starts = [int(one[6:-1]) if one else 0 for one in ranges]
+        # The first request is continued after one for the end. Secrets are read before, and so are sessions of TLS 1.2.
+        assert sum(start < 1 << 20 for start in starts) <= (4 if has_secrets else 2), ranges
+        assert len(starts) <= (6 if has_secrets else 3), ranges
 
 
 def test_secrets_of_streams_count_from_where_they_are():
@@ -279,15 +281,12 @@ def test_parquet_is_uploaded_complete_or_not_at_all(s3, tmp_path, monkeypatch):
     for path, by in (("s3://captures/cut.parquet", None), ("s3://captures/cut", "day")):
         with pytest.raises(hn.CaptureError):
             cut.write_parquet(path, partition_by=by)
-    with pytest.raises(OSError, match="NoSuchBucket"):
+    with pytest.raises(OSError, match="no such bucket"):
         captures.write_parquet("s3://other/events.parquet")
     # An upload that fails in the middle takes back what was there.
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/a").write_text("a")
-    (tmp_path / "folder/b").symlink_to("none")
-    (tmp_path / "folder/b").unlink()
     (tmp_path / "folder/b").write_text("b")
-    (tmp_path / "folder/b").chmod(0)
     puts = []
     real = _storage._obstore().put
 
@@ -428,6 +427,7 @@ def test_follow_forgets_captures_that_left(tmp_path, monkeypatch):
     from huginn_net import _follow
 
     monkeypatch.setattr(_follow, "_MAX_GONE", 3)
+    monkeypatch.setattr(_follow, "_SPARE_LINES", -15)
     folder = tmp_path / "captures"
     folder.mkdir()
     for number in range(12):

@@ -63,7 +63,12 @@ impl Pcapng {
     }
 
     /// Passes a block of secrets to who [asked for it](Self::set_on_key_log), and skips it.
-    pub(super) fn pass_secrets(&mut self, block: &Block, stream: &mut Stream, packets: u64) -> Result<(), ReadError> {
+    pub(super) fn pass_secrets(
+        &mut self,
+        block: &Block,
+        stream: &mut Stream,
+        packets: u64,
+    ) -> Result<(), ReadError> {
         self.secrets_blocks = self.secrets_blocks.saturating_add(1);
         if self.on_key_log.is_none() || block.len > MAX_SECRETS_BLOCK_LEN {
             return self.skip(block, stream);
@@ -102,6 +107,7 @@ fn key_log(order: ByteOrder, body: &[u8]) -> Option<&[u8]> {
 /// If the file cannot be read, or is shorter than the start of a block.
 pub(crate) fn ends_with_secrets(mut file: impl Read + Seek) -> io::Result<bool> {
     let mut head = [0; 12];
+    file.rewind()?;
     file.read_exact(&mut head)?;
     let [.., a, b, c, d] = head;
     let is_little = u32::from_le_bytes([a, b, c, d]) == BYTE_ORDER_MAGIC;
