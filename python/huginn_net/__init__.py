@@ -21,8 +21,8 @@ from ._columns import hassh, hassh_server, ja3_hash, ja3s_hash, ja4, ja4_stable
 from ._follow import Follow, follow
 from ._hosts import HostRecords, HostTable, host_events
 from ._live import Live, live
-from ._native import CaptureError, ClientHello, Column, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
-from ._options import HOST_EVENTS
+from ._native import CaptureError, CaptureWarning, ClientHello, Column, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
+from ._options import HOST_EVENTS, LiveOptions, ReadOptions
 from ._queries import register_duckdb, scan_pcap, sql
 from .names import name_clients
 
@@ -31,6 +31,7 @@ __version__ = version("huginn-net")
 __all__ = [
     "Capture",
     "CaptureError",
+    "CaptureWarning",
     "ClientHello",
     "Column",
     "Follow",
@@ -39,6 +40,8 @@ __all__ = [
     "HostTable",
     "Http2Client",
     "Live",
+    "LiveOptions",
+    "ReadOptions",
     "TcpSyn",
     "client_fingerprint",
     "client_hello",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
+from ._modules import needs
 from ._native import Column
 from ._options import Transport
 
@@ -54,7 +55,8 @@ def _fingerprints(kind: str, column: Any, transport: str = "tcp") -> Column:
     if not hasattr(column, "__arrow_c_stream__"):
         if not hasattr(column, "__arrow_c_array__"):
             raise TypeError(f"a column is an Arrow array or stream, not {type(column).__name__}: pyarrow.array makes one")
-        import pyarrow as pa
+        with needs("arrow"):
+            import pyarrow as pa
 
         column = pa.chunked_array([pa.array(column)])
     return _native.fingerprint_column(kind, transport, column.__arrow_c_stream__())

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import _native, _storage
@@ -43,6 +43,9 @@ def expand(source: Any, storage_options: StorageOptions = None) -> Iterator[tupl
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield name_of(name) if isinstance(name, str) else None, source
+    elif isinstance(source, Mapping):
+        for name, one in source.items():
+            yield from ((name, each) for _, each in expand(one, storage_options))
     elif isinstance(source, Iterable):
         for one in source:
             yield from expand(one, storage_options)

@@ -17,10 +17,11 @@ from . import _storage
 from ._capture import Capture, read_pcap
 from ._files import Named
 from ._growing import SETTLE_SECONDS, Growing, Identity
+from ._options import ReadOptions
 from ._storage import StorageOptions
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing_extensions import Self, Unpack
 
     import pyarrow
 
@@ -41,8 +42,7 @@ def follow(
     once: bool = False,
     poll_seconds: float = 5.0,
     settle_seconds: float = SETTLE_SECONDS,
-    storage_options: StorageOptions = None,
-    **options: Any,
+    **options: Unpack[ReadOptions],
 ) -> Follow:
     """Reads the captures of a folder that grows, each once, also after a restart.
 
@@ -69,6 +69,7 @@ def follow(
             raise TypeError(f"follow has no option {name}")
     # Wrong options are reported here.
     read_pcap([], **options)
+    storage_options = options.get("storage_options")
     growing = Growing(paths, storage_options, settle_seconds, options.get("on_error") == "skip")
     return Follow(growing, os.fspath(state), None if once else poll_seconds, storage_options, options)
 
@@ -77,7 +78,7 @@ class Follow:
     """Captures as they come; see `follow`."""
 
     def __init__(
-        self, growing: Growing, state: str, poll_seconds: float | None, storage_options: StorageOptions, options: dict[str, Any]
+        self, growing: Growing, state: str, poll_seconds: float | None, storage_options: StorageOptions, options: ReadOptions
     ) -> None:
         self._growing = growing
         self._state = state

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._modules import needs
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,7 +25,8 @@ class HostRecords:
 
     def to_arrow(self) -> pyarrow.Table:
         """Returns a pyarrow.Table."""
-        import pyarrow as pa
+        with needs("arrow"):
+            import pyarrow as pa
 
         return pa.table(self)
 
@@ -37,7 +39,8 @@ class HostTable(_native.HostTable):
 
     def feed(self, records: Any) -> pyarrow.Table:
         """Takes records in the order of time, from any Arrow stream, and returns the events of hosts that follow."""
-        import pyarrow as pa
+        with needs("arrow"):
+            import pyarrow as pa
 
         tables = [
             pa.table(self.feed_records(batch["record"].to_pylist(), batch["file"].to_pylist()))
@@ -50,7 +53,8 @@ class HostTable(_native.HostTable):
 
         An event of records that `feed` took earlier, from several files, has no ``file``.
         """
-        import pyarrow as pa
+        with needs("arrow"):
+            import pyarrow as pa
 
         return pa.table(self.finish_records())
 
@@ -68,7 +72,8 @@ def host_events(records: Any, *, db: str | os.PathLike[str] | None = None) -> py
     >>> shards = [hn.read_pcap("huge.pcap", shard=(index, 8)) for index in range(8)]  # doctest: +SKIP
     >>> hn.host_events([shard.host_records() for shard in shards])  # doctest: +SKIP
     """
-    import pyarrow as pa
+    with needs("arrow"):
+        import pyarrow as pa
 
     streams = records if isinstance(records, (list, tuple)) else [records]
     table = pa.concat_tables([pa.table(stream) for stream in streams])

@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
-from ._options import PROTOCOLS, Protocol, add_alerts, check_names
+from ._modules import needs
+from ._options import LiveOptions, arguments_of
 
 if TYPE_CHECKING:
     import pyarrow
+    from typing_extensions import Unpack
 
 
-def live(
-    interfaces: str | list[str] | tuple[str, ...],
-    *,
-    protocols: Sequence[Protocol] = PROTOCOLS,
-    db: str | os.PathLike[str] | None = None,
-    workers: int = 1,
-    connections: bool = False,
-    findings: bool = False,
-    fingerprints: Any = (),
-    events: Sequence[str] = (),
-    columns: Sequence[str] = (),
-    interval: float = 1.0,
-) -> Live:
+def live(interfaces: str | list[str] | tuple[str, ...], **options: Unpack[LiveOptions]) -> Live:
     """Captures from network interfaces; needs the right to do so, on Linux CAP_NET_RAW.
 
     >>> with hn.live("eth0") as capture:  # doctest: +SKIP
     ...     for batch in capture:
     ...         print(batch.num_rows)
 
-    Each iteration gives a pyarrow.RecordBatch with the events of the last ``interval`` seconds, once there are any. The
-    other options are those of `read_pcap`.
+    Each iteration gives a pyarrow.RecordBatch with the events of the last ``interval`` seconds (1.0), once there are any. ``workers`` is
+    the number of threads. The other options are those of `read_pcap`; key logs are read once, here.
     """
-    check_names(protocols, events, columns)
-    events, lists = add_alerts(findings, fingerprints, connections, events)
+    arguments = {"workers": 1, **arguments_of(cast("dict[str, Any]", options), LiveOptions)}
     names = [interfaces] if isinstance(interfaces, str) else list(interfaces)
-    return Live(names, list(protocols), db, workers, connections, list(events), list(columns), interval, findings, lists)
+    return Live(names, arguments.pop("interval", 1.0), arguments)
 
 
 class Live(_native.Live):
     """A running capture; see `live`. It is an iterator and a context manager."""
 
     def __next__(self) -> pyarrow.RecordBatch:
-        import pyarrow as pa
+        with needs("arrow"):
+            import pyarrow as pa
 
         (batch,) = pa.table(super().__next__()).to_batches()
         return batch

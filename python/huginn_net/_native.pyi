@@ -7,6 +7,9 @@ from typing import Any, Self, final
 class CaptureError(OSError):
     """A capture cannot be read to its end: it is damaged, or no capture."""
 
+class CaptureWarning(UserWarning):
+    """A capture that cannot be read to its end was skipped, with its reason."""
+
 @final
 class ClientHello:
     """The fingerprints of a ClientHello."""
@@ -56,20 +59,8 @@ class Capture:
     def __new__(
         cls,
         sources: list[Any],
-        protocols: list[str],
-        db: str | os.PathLike[str] | None,
-        workers: int | None,
-        connections: bool,
-        skip_errors: bool,
-        events: list[str],
-        columns: list[str],
         names: list[str | None],
-        shard: tuple[int, int] | None = None,
-        dictionaries: bool = False,
-        max_compression_ratio: int | None = 1000,
-        findings: bool = False,
-        fingerprints: list[str | os.PathLike[str]] = [],
-        keylog: list[str | os.PathLike[str] | bytes] = [],
+        options: dict[str, Any],
         errors_of: Capture | None = None,
     ) -> Self: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
@@ -89,19 +80,7 @@ class HostTable:
     def hosts(self) -> Any: ...
 
 class Live:
-    def __init__(
-        self,
-        interfaces: list[str],
-        protocols: list[str],
-        db: str | os.PathLike[str] | None,
-        workers: int,
-        connections: bool,
-        events: list[str],
-        columns: list[str],
-        interval: float,
-        findings: bool,
-        fingerprints: list[str | os.PathLike[str]],
-    ) -> None: ...
+    def __init__(self, interfaces: list[str], interval: float, options: dict[str, Any]) -> None: ...
     def __iter__(self) -> Any: ...
     def __next__(self) -> Any: ...
     def stop(self) -> None:
@@ -142,6 +121,9 @@ def path_name(path: str) -> str:
     """The name of a path in the column ``file``."""
 
 def event_names() -> list[str]: ...
+def kinds_of_condition(condition: str) -> tuple[list[str], list[str]]:
+    """The events in which a condition can hold, and which of ``connection`` and ``finding`` it requests."""
+
 def schema() -> list[tuple[str, str, str]]: ...
 def unknown_column(names: list[str]) -> str | None:
     """The first of these names that no column has, and no field in JSON."""

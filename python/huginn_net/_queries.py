@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._capture import capture_of, read_pcap
+from ._modules import needs
+from ._options import ReadOptions
 
 if TYPE_CHECKING:
     import duckdb
     import polars
+    from typing_extensions import Unpack
 
 
-def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
+def scan_pcap(source: Any, **options: Unpack[ReadOptions]) -> polars.LazyFrame:
     """Returns a polars.LazyFrame of captures: ``source`` and ``options`` are those of `read_pcap`, or a `Capture`.
 
     Only the columns of the query are built. Conditions on the column ``event`` decide what is analysed, also beside others. Rows are
@@ -22,8 +25,10 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
     >>> hello = hn.scan_pcap("capture.pcap").filter(pl.col("event") == "tls_client")  # doctest: +SKIP
     >>> hello.group_by("ja4").len().collect(engine="streaming")  # doctest: +SKIP
     """
-    import polars as pl
-    from polars.io.plugins import register_io_source
+    with needs("polars"):
+        import polars as pl
+        import pyarrow  # noqa: F401: converts the batches.
+        from polars.io.plugins import register_io_source
 
     capture = capture_of(source, options)
 
@@ -68,7 +73,7 @@ def _conditions_of(column: str, predicate: polars.Expr) -> list[polars.Expr]:
     return found
 
 
-def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
+def sql(query: str, source: Any, **options: Unpack[ReadOptions]) -> duckdb.DuckDBPyRelation:
     """Runs a DuckDB query over the table ``events`` of captures (needs duckdb and pyarrow).
 
     ``source`` and ``options`` are those of `read_pcap`, or a `Capture`. Only the columns of the query are built, and rows that
@@ -76,9 +81,10 @@ def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
 
     >>> hn.sql("SELECT ja4, count(*) FROM events GROUP BY ja4", "capture.pcap")  # doctest: +SKIP
     """
-    import duckdb
+    with needs("duckdb"):
+        import duckdb
 
-    from ._duckdb import CaptureDataset
+        from ._duckdb import CaptureDataset
 
     # DuckDB finds the table by the name of this variable.
     events = CaptureDataset(capture_of(source, options))  # noqa: F841
@@ -94,8 +100,9 @@ def register_duckdb(connection: duckdb.DuckDBPyConnection | None = None) -> None
     Its argument is a path, a pattern, a folder or a URL, as that of `read_pcap`. All columns of all rows are in memory at
     once, whatever the query needs: for long captures use `sql` or `Capture.to_duckdb`, which push it down.
     """
-    import duckdb
+    with needs("duckdb"):
+        import duckdb
 
-    from ._duckdb import add_read_huginn
+        from ._duckdb import add_read_huginn
 
     add_read_huginn(connection or duckdb.default_connection(), read_pcap([]).schema.empty_table())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
+from ._modules import needs
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,7 +27,8 @@ def name_clients(
     >>> hn.name_clients(["t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", None]).field("name").to_pylist()  # doctest: +SKIP
     ['libcurl 7.88 and older', None]
     """
-    import pyarrow as pa
+    with needs("arrow"):
+        import pyarrow as pa
 
     fields = [
         pa.field(name, pa.list_(pa.string()) if name == "candidates" else pa.string()) for name in _TEXTS

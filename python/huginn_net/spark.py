@@ -10,7 +10,8 @@
   read to their end, each once, with the packet and the byte offset of the damage; or ``counters``, one row for each capture and shard,
   with the number of its packets and all counters of the analysis as JSON (`huginn_net.Capture.stats`).
 - ``events``: the events that become rows, ``"tls_client,tls_server"``; ``protocols``, ``workers``, ``connections``, ``findings``,
-  ``fingerprints`` and ``keylog`` (paths with commas between them), ``db`` and ``maxCompressionRatio`` (``none`` removes it) as in `huginn_net.read_pcap`.
+  ``fingerprints``, ``baseline``, ``known`` and ``keylog`` (paths with commas between them), ``where``, ``from``, ``to``, ``filter``, ``port``, ``net``,
+  ``excludePort``, ``excludeNet`` (with commas, too), ``db`` and ``maxCompressionRatio`` (``none`` removes it) as in `huginn_net.read_pcap`.
 - ``onError``: ``raise``, or ``skip``, which keeps the rows before the damage and goes on with the next capture.
 - ``partitionBytes``: the size that files are packed to (default 32 MiB). ``shards``: the number of tasks for each file: each
   analyses some of its flows.
@@ -31,7 +32,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import datasource
@@ -54,7 +55,7 @@ from . import _native, _storage
 from ._files import key_logs, list_files, name_of, source_of
 from ._growing import SETTLE_SECONDS, Growing, size_of
 from ._hosts import HostRecords
-from ._options import PROTOCOLS, add_alerts, events_of_shard, nearest
+from ._options import PROTOCOLS, add_implied, nearest
 
 #: Filters. Spark 4.0 has none.
 _EQUAL_TO: Any = getattr(datasource, "EqualTo", ())
@@ -131,6 +132,13 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _ports(text: str) -> list[int]:
+    ports = [int(port) for port in text.split(",")]
+    if not all(0 <= port <= 65535 for port in ports):
+        raise ValueError("a port is a number from 0 to 65535")
+    return ports
+
+
 def _seconds(text: str) -> float:
     if not 0 <= float(text) < float("inf"):
         raise ValueError("must not be negative")
@@ -168,8 +176,18 @@ class _Options:
     workers: int = 1
     connections: bool = False
     findings: bool = False
-    fingerprints: list[str] | tuple[str, ...] = ()
-    keylog: list[str] | tuple[str, ...] = ()
+    fingerprints: list[str] = field(default_factory=list)
+    baseline: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    keylog: list[str] = field(default_factory=list)
+    where: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    port: list[int] = field(default_factory=list)
+    net: list[str] = field(default_factory=list)
+    exclude_port: list[int] = field(default_factory=list)
+    exclude_net: list[str] = field(default_factory=list)
+    filter: str | None = None
     max_compression_ratio: int | None = 1000
     db: str | None = None
     skip_errors: bool = False
@@ -190,8 +208,12 @@ class _Options:
             "workers": ("workers", _positive),
             "connections": ("connections", _boolean),
             "findings": ("findings", _boolean),
-            "fingerprints": ("fingerprints", lambda text: text.split(",")),
-            "keylog": ("keylog", lambda text: text.split(",")),
+            **{name: (name, lambda text: text.split(",")) for name in ("fingerprints", "baseline", "known", "keylog", "net")},
+            "port": ("port", _ports),
+            "excludePort": ("exclude_port", _ports),
+            "excludeNet": ("exclude_net", lambda text: text.split(",")),
+            **{name: (name, str) for name in ("where", "to", "filter")},
+            "from": ("from_", str),
             "maxCompressionRatio": ("max_compression_ratio", lambda text: None if text == "none" else _positive(text)),
             "db": ("db", str),
             "onError": ("skip_errors", lambda text: _choice("raise", "skip")(text) == "skip"),
@@ -213,13 +235,27 @@ class _Options:
             except ValueError as error:
                 raise ValueError(f"option {name}: {text!r}: {error}") from None
         checked = cls(**values)
-        events, _ = add_alerts(checked.findings, checked.fingerprints, checked.connections, checked.events or ())
-        checked.events = events or checked.events
-        if checked.shards > 1:
-            is_selected = checked.table == "events"
-            events = events_of_shard(checked.findings, (checked.events or ()) if is_selected else ())
-            checked.events = events if is_selected else checked.events
+        checked.check_events()
         return checked
+
+    def check_events(self) -> None:
+        """Adds the events that options imply. Tables of other rows have no events to select."""
+        arguments = self.arguments()
+        if self.shards > 1:
+            arguments["shard"] = (0, self.shards)
+        if self.table != "events":
+            arguments["events"] = []
+        add_implied(arguments)
+        if self.table == "events":
+            self.events = arguments["events"] or self.events
+        self.findings, self.connections = arguments["findings"], arguments["connections"]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the native part, without those that a table and a partition decide."""
+        names = ["protocols", "db", "workers", "connections", "findings", "fingerprints", "baseline", "known", "keylog", "where", "from_", "to"]
+        names += ["port", "net", "exclude_port", "exclude_net", "filter"]
+        arguments = {name: getattr(self, name) for name in names}
+        return {**arguments, "max_compression_ratio": self.max_compression_ratio, "events": list(self.events or ())}
 
     def named_paths(self) -> list[str]:
         if not self.paths:
@@ -344,22 +380,15 @@ class _Reading:
                 if isinstance(source, str):
                     os.stat(source)
                 name = name_of(url)
-                capture = _native.Capture(
-                    [source],
-                    protocols,
-                    options.db,
-                    options.workers,
-                    options.connections,
-                    options.skip_errors or options.table == "errors",
-                    self.events or [],
-                    self.columns if options.table == "events" else [],
-                    [name],
-                    shard,
-                    max_compression_ratio=options.max_compression_ratio,
-                    findings=options.findings,
-                    fingerprints=list(options.fingerprints),
-                    keylog=secrets,
-                )
+                changes = {
+                    "protocols": protocols,
+                    "skip_errors": options.skip_errors or options.table == "errors",
+                    "events": self.events or [],
+                    "columns": self.columns if options.table == "events" else [],
+                    "shard": shard,
+                    "keylog": secrets,
+                }
+                capture = _native.Capture([source], [name], {**options.arguments(), **changes})
                 for batch in pa.RecordBatchReader.from_stream(table.stream(capture, name)):
                     batch = batch.select(self.columns)
                     yield batch if self.target is None else batch.cast(self.target)

@@ -11,11 +11,11 @@ use huginn_net::{CaptureReader, Event};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::capture::Options;
-use crate::errors::{ReadError, exception};
+use crate::errors::{ReadError, ReadErrors, exception};
 use crate::in_order::{InOrder, Texts};
 use crate::inputs::Inputs;
 use crate::interrupt::wait;
+use crate::options::Options;
 
 /// Length of a chunk, in bytes, above which it is passed on.
 const CHUNK_BYTES: usize = 1 << 18;
@@ -25,11 +25,13 @@ const CHUNK_BYTES: usize = 1 << 18;
 #[pyclass(frozen)]
 pub(crate) struct Events {
     chunks: Mutex<InOrder<Texts>>,
+    /// Where skipped captures are listed, if errors are skipped.
+    skipped: Option<ReadErrors>,
     cancel: CancelToken,
 }
 
 impl Events {
-    pub(crate) fn new(inputs: Inputs) -> Self {
+    pub(crate) fn new(inputs: Inputs, skipped: Option<ReadErrors>) -> Self {
         let cancel = inputs.options.cancel.clone();
         let chunks = InOrder::new(inputs, |inputs, waiting| {
             Texts::start(waiting, move |sender| {
@@ -42,7 +44,7 @@ impl Events {
                 errors
             })
         });
-        Self { chunks: Mutex::new(chunks), cancel }
+        Self { chunks: Mutex::new(chunks), skipped, cancel }
     }
 }
 
@@ -56,6 +58,9 @@ impl Events {
         let chunk = wait(py, &self.cancel, |interval| {
             self.chunks.lock().unwrap_or_else(PoisonError::into_inner).poll_next(interval)
         })?;
+        if let Some(skipped) = self.skipped.as_ref().filter(|_| chunk.is_none()) {
+            skipped.warn(py)?;
+        }
         Ok(chunk.transpose().map_err(exception)?.map(|text| PyBytes::new(py, &text)))
     }
 }
@@ -70,7 +75,7 @@ fn send_events(
     let mut text = Vec::new();
     let mut is_gone = false;
     let outcome = options.analyzer(false).analyze(reader, &mut |event: Event| {
-        if !options.takes(&event) {
+        if !options.takes(&event, name) {
             return ControlFlow::Continue(());
         }
         JsonEvent::new(&event).file(name).write_to(&mut text);

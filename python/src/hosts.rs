@@ -10,7 +10,7 @@ use huginn_net_arrow::{EventBatchBuilder, UnknownColumn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::capture::open_database;
+use crate::options::open_database;
 use crate::stream::Table;
 
 /// The hosts of several captures or shards.

@@ -17,8 +17,8 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::capture::Options;
 use crate::errors::{ReadError, ReadErrors};
+use crate::options::Options;
 
 /// Groups of captures for each thread, so that all threads end at about the same time.
 const GROUPS: u64 = 4;

@@ -52,6 +52,8 @@ impl Interrupt {
 pub(crate) struct Interruptible {
     /// `None` once it is dropped.
     batches: Option<InOrder<Batches<ReadErrors>>>,
+    /// Where skipped captures are listed, if errors are skipped.
+    skipped: Option<ReadErrors>,
     schema: SchemaRef,
     cancel: CancelToken,
     interrupt: Interrupt,
@@ -62,11 +64,12 @@ pub(crate) struct Interruptible {
 impl Interruptible {
     pub(crate) fn new(
         batches: InOrder<Batches<ReadErrors>>,
+        skipped: Option<ReadErrors>,
         schema: SchemaRef,
         cancel: CancelToken,
         interrupt: Interrupt,
     ) -> Self {
-        Self { batches: Some(batches), schema, cancel, interrupt, thread: thread::current().id() }
+        Self { batches: Some(batches), skipped, schema, cancel, interrupt, thread: thread::current().id() }
     }
 }
 
@@ -75,15 +78,20 @@ impl Iterator for Interruptible {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batches = self.batches.as_mut()?;
-        if thread::current().id() != self.thread {
-            return loop {
+        let waited = if thread::current().id() == self.thread {
+            Python::attach(|py| wait(py, &self.cancel, |interval| batches.poll_next(interval)))
+        } else {
+            loop {
                 if let Poll::Ready(batch) = batches.poll_next(SIGNAL_INTERVAL) {
-                    break batch;
+                    break Ok(batch);
                 }
-            };
-        }
-        let waited = Python::attach(|py| wait(py, &self.cancel, |interval| batches.poll_next(interval)));
-        waited.unwrap_or_else(|error| {
+            }
+        };
+        let ended = |batch: Option<_>| match self.skipped.as_ref().filter(|_| batch.is_none()) {
+            Some(skipped) => Python::attach(|py| skipped.warn(py)).map(|()| batch),
+            None => Ok(batch),
+        };
+        waited.and_then(ended).unwrap_or_else(|error| {
             self.interrupt.set(error);
             Some(Err(ArrowError::ExternalError("interrupted".into())))
         })

@@ -11,6 +11,7 @@ mod inputs;
 mod interrupt;
 mod live;
 mod names;
+mod options;
 mod stream;
 
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use crate::column::{Column, fingerprint_column};
     #[pymodule_export]
-    use crate::errors::CaptureError;
+    use crate::errors::{CaptureError, CaptureWarning};
     #[pymodule_export]
     use crate::events::Events;
     #[pymodule_export]
@@ -40,6 +41,8 @@ mod _native {
     use crate::live::Live;
     #[pymodule_export]
     use crate::names::name_clients;
+    #[pymodule_export]
+    use crate::options::kinds_of_condition;
     #[pymodule_export]
     use crate::stream::Table;
     #[pymodule_export]

@@ -1,6 +1,5 @@
 //! Capture from interfaces.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use huginn_net_live::{LiveOptions, LiveSource, LiveStats, Stopper};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::capture::Options;
+use crate::options::{Arguments, Options};
 use crate::stream::Table;
 
 /// Rows that wait for the reader. Events beyond are dropped and counted.
@@ -57,26 +56,13 @@ impl Shared {
 impl Live {
     /// Opens the interfaces and starts the analysis.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     #[expect(clippy::needless_pass_by_value, reason = "Python passes values")]
-    fn new(
-        interfaces: Vec<String>,
-        protocols: Vec<String>,
-        db: Option<PathBuf>,
-        workers: usize,
-        connections: bool,
-        events: Vec<String>,
-        columns: Vec<String>,
-        interval: f64,
-        findings: bool,
-        fingerprints: Vec<PathBuf>,
-    ) -> PyResult<Self> {
+    fn new(interfaces: Vec<String>, interval: f64, options: Arguments) -> PyResult<Self> {
         let interval = Duration::try_from_secs_f64(interval)
             .ok()
             .filter(|interval| (MIN_INTERVAL..=MAX_INTERVAL).contains(interval))
             .ok_or_else(|| PyValueError::new_err("interval is a number of seconds from 0.01 to 3600"))?;
-        let options = Options::new(protocols, db, Some(workers), connections, events, columns)?;
-        let options = options.with_alerts(findings, &fingerprints)?;
+        let options = Options::new(options)?;
         let interfaces = interfaces.as_slice();
         let source = LiveSource::open(interfaces, &LiveOptions::default())
             .map_err(|error| PyOSError::new_err(error.to_string()))?;
@@ -90,10 +76,13 @@ impl Live {
         let (stopper, stats) = (source.stopper(), source.stats());
         let waiting = Mutex::new(Waiting { builder, ..Waiting::default() });
         let shared = Arc::new(Shared { waiting, ended: Condvar::new() });
-        let mut analyzer = options.live_analyzer();
+        let mut analyzer = options.live_analyzer(false);
         let of_thread = Arc::clone(&shared);
         let run = move || {
             let outcome = analyzer.analyze(source, &mut |event: Event| {
+                if !options.takes(&event, None) {
+                    return;
+                }
                 let mut waiting = of_thread.lock();
                 let Waiting { builder, dropped_events, .. } = &mut *waiting;
                 if builder.len() < MAX_WAITING_ROWS {

@@ -67,7 +67,9 @@ pub(crate) fn event_batches(inputs: Inputs) -> InOrder<Batches<ReadErrors>> {
             let (outcome, errors) = inputs.for_each(|reader, name, options| {
                 let mut flow = ControlFlow::Continue(());
                 options.analyzer(false).analyze(reader, &mut |event: Event| {
-                    flow = rows.append(&event, name);
+                    if options.takes(&event, name) {
+                        flow = rows.append(&event, name);
+                    }
                     flow
                 })?;
                 Ok(flow)

@@ -153,7 +153,9 @@ def test_damaged_capture_is_skipped(tmp_path):
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(b"no capture")
     capture = hn.read_pcap([CURL, cut, CURL], on_error="skip")
-    assert capture.to_arrow().num_rows == 2 * hn.read_pcap(CURL).to_arrow().num_rows
+    with pytest.warns(hn.CaptureWarning, match="skipped: .*cut.pcap"):
+        rows = capture.to_arrow().num_rows
+    assert rows == 2 * hn.read_pcap(CURL).to_arrow().num_rows
     damaged = tmp_path / "damaged.pcap"
     damaged.write_bytes(CURL.read_bytes()[:-10])
     capture = hn.read_pcap([CURL, cut, damaged], on_error="skip")
@@ -573,9 +575,8 @@ def test_options_are_checked():
         hn.sql("SELECT 1 FROM events", CURL, connection=True)
     with pytest.raises(TypeError, match="options already"):
         hn.sql("SELECT 1 FROM events", hn.read_pcap(CURL), events=["tls_client"])
-    for event in ("finding", "match", "connection"):
-        with pytest.raises(ValueError, match=f"'{event}' needs the option"):
-            hn.read_pcap(CURL, events=[event])
+    with pytest.raises(ValueError, match="'match' needs the option"):
+        hn.read_pcap(CURL, events=["match"])
     for options in ({"protocols": ["ftp"]}, {"columns": ["no"]}, {"events": ["no"]}, {"on_error": "ignore"}, {"workers": 0}):
         with pytest.raises(ValueError):
             hn.read_pcap(CURL, **options)

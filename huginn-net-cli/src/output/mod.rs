@@ -13,7 +13,6 @@ mod pager;
 mod progress;
 #[cfg(unix)]
 mod queue;
-mod selected;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
@@ -26,6 +25,8 @@ mod zeek_logs;
 mod zone;
 
 use std::path::PathBuf;
+
+pub(crate) use huginn_net::select::Selected;
 
 #[cfg(unix)]
 pub(crate) use self::collector::{LiveTarget, names_socket, names_tls};
@@ -43,7 +44,6 @@ pub(crate) use self::queue::EVENTS_WAIT;
 pub(crate) use self::queue::messages::Messages;
 #[cfg(unix)]
 pub(crate) use self::queue::{EventSender, MessageCounters, OutputCounters, OutputHandle, OutputQueue};
-pub(crate) use self::selected::Selected;
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::TableFiles;
 #[cfg(feature = "parquet")]

@@ -45,14 +45,8 @@ pub(super) fn switch_on(
     events.connections |= written.contains(&"connection");
     events.findings |= written.contains(&"finding");
     let Some(condition) = condition(args)? else { return Ok(()) };
-    for kinds in condition.wanted_kinds() {
-        let is_rare = kinds.iter().all(|kind| ["connection", "finding", "match", "tool"].contains(kind));
-        // Without connections, the condition is about tools.
-        if is_rare && (kinds.contains(&"connection") || !kinds.contains(&"tool")) {
-            events.connections |= kinds.contains(&"connection") && is_written("connection");
-            events.findings |= kinds.contains(&"finding") && is_written("finding");
-        }
-    }
+    events.connections |= condition.requests("connection") && is_written("connection");
+    events.findings |= condition.requests("finding") && is_written("finding");
     Ok(())
 }
 

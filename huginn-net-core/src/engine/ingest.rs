@@ -78,7 +78,7 @@ impl Ingest {
             decoding: self.decoding.fork(),
             clock: self.clock.fork(),
             #[cfg(feature = "bpf")]
-            bpf: self.bpf.as_ref().map(crate::Bpf::fork),
+            bpf: self.bpf.clone(),
         }
     }
 

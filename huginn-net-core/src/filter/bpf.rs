@@ -11,6 +11,7 @@ use crate::{Block, ChunkReader, Fill, Frame, LinkType, NextFrame, Source};
 ///
 /// A frame of a link type that the expression cannot be compiled for (`ether host` on raw IP) does not pass.
 /// `len`, `greater` and `less` see the captured length, not that on the wire.
+#[derive(Clone)]
 pub struct Bpf {
     expression: String,
     programs: Vec<(LinkType, Option<Arc<Program>>)>,
@@ -36,11 +37,6 @@ impl Bpf {
             }
             Err(source) => Err(BpfError { expression, source }),
         }
-    }
-
-    /// Returns the same filter for another thread.
-    pub(crate) fn fork(&self) -> Self {
-        Self { expression: self.expression.clone(), programs: self.programs.clone() }
     }
 
     /// Whether a frame passes.

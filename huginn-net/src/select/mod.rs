@@ -38,6 +38,7 @@ mod check;
 mod error;
 mod fields;
 mod parse;
+mod selected;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
@@ -47,6 +48,7 @@ use std::str::FromStr;
 
 pub(crate) use self::check::Pattern;
 pub use self::error::{SelectionError, SelectionErrorKind};
+pub use self::selected::Selected;
 #[doc(hidden)]
 pub use crate::parse_time::parse_time;
 
@@ -92,6 +94,24 @@ impl Selection {
         let mut numbers = Vec::new();
         self.condition.add_wanted(false, &mut numbers);
         self.places.kinds_of(&numbers)
+    }
+
+    /// Whether a comparison that is not negated names this kind of events, or a field that it shares with few others: an analysis reports
+    /// the kinds `connection` and `finding` on request.
+    ///
+    /// ```
+    /// use huginn_net::select::Selection;
+    ///
+    /// let selection: Selection = "finding == 'scan'".parse()?;
+    /// assert!(selection.requests("finding") && !selection.requests("connection"));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn requests(&self, kind: &str) -> bool {
+        self.wanted_kinds().iter().any(|kinds| {
+            let is_rare = kinds.iter().all(|kind| ["connection", "finding", "match", "tool"].contains(kind));
+            // Without connections, the condition is about tools.
+            is_rare && (kinds.contains(&"connection") || !kinds.contains(&"tool")) && kinds.contains(&kind)
+        })
     }
 
     /// The fields of comparisons that are not negated, each with the texts that it may be equal to.

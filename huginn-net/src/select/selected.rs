@@ -1,32 +1,35 @@
 //! The events that are wanted.
 
-use huginn_net::record::EventKind;
-use huginn_net::select::Selection;
-use huginn_net::{Event, Timestamp};
+use huginn_net_core::Timestamp;
+
+use super::Selection;
+use crate::Event;
+use crate::record::EventKind;
 
 /// Selects events by kind, fields and time; all by default.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Selected {
+pub struct Selected {
     /// Names of the kinds; all if empty.
-    pub(crate) events: Vec<&'static str>,
-    pub(crate) condition: Option<Selection>,
+    pub events: Vec<&'static str>,
+    /// The condition on their fields.
+    pub condition: Option<Selection>,
     /// The first time.
-    pub(crate) from: Option<Timestamp>,
+    pub from: Option<Timestamp>,
     /// The time after the last one.
-    pub(crate) to: Option<Timestamp>,
+    pub to: Option<Timestamp>,
 }
 
 impl Selected {
     /// Whether an event is wanted, which is written with the capture file and the interface if there are several.
     #[inline]
-    pub(crate) fn contains(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
+    pub fn contains(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
         (self.events.is_empty() || self.events.contains(&EventKind::of(&event.kind).name()))
             && self.fulfils(event, file, interface)
     }
 
     /// Whether an event of any kind has wanted fields and a wanted time.
     #[inline]
-    pub(crate) fn fulfils(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
+    pub fn fulfils(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
         let Self { events: _, condition, from, to } = self;
         from.is_none_or(|from| event.ts.as_nanos() >= from.as_nanos())
             && to.is_none_or(|to| event.ts.as_nanos() < to.as_nanos())
