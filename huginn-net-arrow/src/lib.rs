@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate has no features.
+//! With the feature `parquet` the crate writes Parquet files: [`ParquetWriter`] one, [`ParquetFolder`] a folder of them.
 
 mod batch;
 mod batches;
@@ -26,6 +26,8 @@ mod derived;
 mod events;
 mod host_records;
 mod markdown;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod row;
 mod schema;
 
@@ -37,4 +39,8 @@ pub use self::events::{EventBatches, EventRows};
 #[doc(hidden)]
 pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, HostRecordRows, host_record_schema};
 pub use self::markdown::schema_page;
+#[cfg(feature = "parquet")]
+pub use self::parquet::{
+    CompactError, ParquetCompression, ParquetFolder, ParquetPartition, ParquetWriter, UnknownLevel, compact,
+};
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, UnknownColumn, columns, schema};

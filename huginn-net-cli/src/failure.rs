@@ -88,6 +88,14 @@ pub(crate) enum Failure {
     #[cfg(not(feature = "parquet"))]
     #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]
     NoTables,
+    /// Small files cannot be joined.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Compact(#[from] huginn_net_arrow::CompactError),
+    /// Another process joins files of the folder.
+    #[cfg(all(unix, feature = "parquet"))]
+    #[error("{path}: another 'huginn-net compact' is at work: wait for its end")]
+    CompactTwice { path: String },
     /// Tables are not text.
     #[cfg(feature = "parquet")]
     #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]
@@ -172,6 +180,8 @@ impl Failure {
             | Self::Start { .. }
             | Self::NoCaptures { .. }
             | Self::NothingToCompare { .. } => Outcome::Failed,
+            #[cfg(feature = "parquet")]
+            Self::Compact(_) => Outcome::Failed,
             Self::View(ViewError::Start(_)) => Outcome::Failed,
             #[cfg(unix)]
             Self::Live(

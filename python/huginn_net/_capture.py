@@ -240,23 +240,30 @@ class Capture(_native.Capture):
         self,
         path: str | os.PathLike[str],
         *,
+        tables: bool = False,
         partition_by: Literal["day", "file"] | None = None,
+        append: bool = False,
+        compression: Literal["zstd", "snappy", "none"] = "zstd",
+        level: int | None = None,
         storage_options: StorageOptions = None,
-        **options: Any,
-    ) -> None:
-        """Writes a Parquet file with pyarrow, which takes ``options``. It has a temporary name until it is complete.
+    ) -> list[str]:
+        """Writes a Parquet file, as the program does: docs/schema.md describes its layout. It needs no other package.
 
-        A URL (``s3://…``) is written to the folder of temporary files (TMPDIR), and uploaded once it is complete.
+        With ``tables`` the path is a new folder with a table for each kind of event, which has the columns of this kind only:
+        ``tls_client.parquet``, ``http_request.parquet`` and so on. With ``partition_by`` it is one with a folder for each day
+        (``day=2026-01-31``, in UTC), or for each capture (``file=…``), as Hive, Spark, DuckDB and Polars read them; with both, the
+        folder of a table has those of its partitions. A file or folder has a temporary name until it is complete.
 
-        Row groups have up to a million rows, or 256 MiB in memory, of all captures together.
+        With ``append`` the path is a folder that remembers its captures: those that it has already are not read again, and those
+        whose length or time has changed are replaced. Files are named by their capture. After an error the captures before it
+        stay, and the next call goes on with the others. The folder has one layout, and one version of the schema.
 
-        With ``partition_by`` the path is a new folder: a folder for each day (``day=2026-01-31``, in UTC, a column more), or for each
-        capture (``file=…``), as Hive, Spark, DuckDB and Polars read them. A folder has a file for each of these row groups.
+        ``level`` is that of zstd, from 1 to 22, by default 3. Returns the paths of the files that were written, in the folder.
         """
-        with needs("arrow"):
-            from ._parquet import write_parquet
+        from ._parquet import Layout, write_parquet
 
-        write_parquet(self, os.fspath(path), partition_by, options, storage_options)
+        layout = Layout(tables, partition_by, compression, level)
+        return write_parquet(self, os.fspath(path), layout, append, storage_options)
 
     def hosts(self) -> list[dict[str, Any]]:
         """Returns the hosts of each capture, with verdict and evidence, as the program's JSON has them."""

@@ -6,17 +6,14 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _storage
 from ._capture import Capture, read_pcap
 from ._files import Named
-from ._growing import SETTLE_SECONDS, Growing, Identity
+from ._growing import SETTLE_SECONDS, Growing, Identity, place_of
 from ._options import ReadOptions
 from ._storage import StorageOptions
 
@@ -91,20 +88,19 @@ class Follow:
         for _, capture in self.captures():
             yield from capture._batches()
 
-    def captures(self) -> Iterator[tuple[str, Capture]]:
-        """Yields each capture, with a key that it keeps when it is read again. It is done when the next one is asked for."""
+    def captures(self) -> Iterator[tuple[Identity, Capture]]:
+        """Yields each capture, with an identity that it keeps when it is read again. It is done when the next one is asked for."""
         with State(self._state) as state:
             yield from self._captures(state)
 
-    def _captures(self, state: State) -> Iterator[tuple[str, Capture]]:
+    def _captures(self, state: State) -> Iterator[tuple[Identity, Capture]]:
         while True:
             found = self._growing.latest()
             state.forget(found)
             new = self._growing.new(state.done, found)
             for identity, name in self._growing.find(new):
-                state.begin(identity)
                 source = Named(name, self._growing.source(identity, name))
-                yield key_of(identity), read_pcap(source, **self._options)
+                yield identity, read_pcap(source, **self._options)
                 state.end(identity, name)
             if self._poll_seconds is None:
                 return
@@ -114,88 +110,28 @@ class Follow:
         self,
         dataset: str | os.PathLike[str],
         *,
+        tables: bool = False,
         partition_by: Literal["day", "file"] | None = None,
+        compression: Literal["zstd", "snappy", "none"] = "zstd",
+        level: int | None = None,
         storage_options: StorageOptions = None,
-        **options: Any,
     ) -> None:
         """Adds the rows of each capture to a folder of Parquet files, exactly once, until it is stopped.
 
-        ``dataset`` is a folder or a URL, and the other arguments are those of `Capture.write_parquet`. The names of the files come from
-        the capture: what a process that was killed had begun is written again in its place. A file has its name once it is complete.
+        ``dataset`` is a folder or a URL, and the other arguments are those of `Capture.write_parquet`, which remembers the captures in
+        the dataset, too: what a process that was killed had begun is written again in its place.
         """
-        target = os.fspath(dataset)
-        storage_options = storage_options or self._storage_options
-        with State(self._state) as state:
-            for identity in state.begun:
-                _remove(target, key_of(identity), storage_options)
-            state.forget_begun()
-            for key, capture in self._captures(state):
-                with _unfinished(target, self._state) as folder:
-                    written = os.path.join(folder, "written")
-                    capture.write_parquet(written, partition_by=partition_by, **options)
-                    _name_files(Path(written), Path(folder, "events"), key)
-                    _publish(Path(folder, "events"), target, storage_options)
+        from ._parquet import Layout, append_parquet
 
-
-def key_of(identity: Identity) -> str:
-    """A short text for an identity, which names files."""
-    return hashlib.blake2b(identity.encode(errors="surrogateescape"), digest_size=12).hexdigest()
-
-
-def _name_files(written: Path, folder: Path, key: str) -> None:
-    """Moves the files of a capture to a folder, with its key in their names. An empty file is left out."""
-    import pyarrow.parquet as pq
-
-    folder.mkdir()
-    for file in [written] if written.is_file() else sorted(written.rglob("*.parquet")):
-        if pq.read_metadata(file).num_rows:
-            name = f"{key}.parquet" if file == written else f"{key}-{file.name}"
-            place = folder if file == written else folder / file.parent.relative_to(written)
-            place.mkdir(parents=True, exist_ok=True)
-            file.rename(place / name)
-
-
-def _publish(folder: Path, target: str, storage_options: StorageOptions) -> None:
-    """Moves or uploads files to a dataset."""
-    if _storage.is_url(target):
-        _storage.upload(folder, target, storage_options)
-        return
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        place = Path(_storage.local_path(target), file.relative_to(folder))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _sync(file)
-        os.replace(file, place)
-
-
-@contextlib.contextmanager
-def _unfinished(target: str, state: str) -> Iterator[str]:
-    """A folder for files that are not complete: beside a local dataset, on the same file system. That of a killed process is emptied."""
-    if _storage.is_url(target):
-        with tempfile.TemporaryDirectory() as name:
-            yield name
-        return
-    place, dataset = os.path.split(os.path.abspath(_storage.local_path(target)))
-    name = os.path.join(place, f".{dataset}.{key_of(os.path.abspath(state))}.unfinished")
-    shutil.rmtree(name, ignore_errors=True)
-    os.makedirs(name)
-    try:
-        yield name
-    finally:
-        shutil.rmtree(name, ignore_errors=True)
-
-
-def _remove(target: str, key: str, storage_options: StorageOptions) -> None:
-    """Removes what a killed process has written of a capture, which may have changed since."""
-    if _storage.is_url(target):
-        names = _storage.existing(target, storage_options)
-        _storage.remove(target, [name for name in names if name.rpartition("/")[2].startswith(key)], storage_options)
-        return
-    for file in Path(_storage.local_path(target)).rglob(f"{key}*.parquet"):
-        file.unlink()
+        layout = Layout(tables, partition_by, compression, level)
+        for identity, capture in self.captures():
+            # One that grew before the state had it takes the place of its former self.
+            stem = hashlib.sha256(place_of(identity).encode(errors="surrogateescape")).hexdigest()[:24]
+            append_parquet(capture, os.fspath(dataset), layout, storage_options or self._storage_options, (stem, identity))
 
 
 class State:
-    """What was read, as JSON Lines: the first has the version, each other a capture that was begun, or that is done."""
+    """What was read, as JSON Lines: the first has the version, each other a capture that is done."""
 
     def __init__(self, path: str) -> None:
         if _storage.is_url(path):
@@ -203,8 +139,6 @@ class State:
         self._path = path
         #: Identities with names, the oldest first.
         self.done: dict[Identity, str] = {}
-        #: Those that a killed process had begun.
-        self.begun: list[Identity] = []
         self._lines = 0
         self._file: Any = None
         self._lock: Any = None
@@ -232,26 +166,18 @@ class State:
         # What follows the last end of a line was cut by a crash.
         if not lines[0].startswith(b'{"version"') or json.loads(lines[0]).get("version") != _VERSION:
             raise ValueError(f"{self._path}: not a state of this version of huginn_net.follow: name a new file, which reads all captures again")
-        begun: dict[Identity, None] = {}
         for number, line in enumerate(lines[1:-1], 2):
             try:
                 entry = json.loads(line)
-                identity, name = entry["id"], entry.get("name")
+                self.done[entry["id"]] = entry["name"]
             except (ValueError, KeyError, TypeError):
                 raise ValueError(f"{self._path}: line {number} is damaged: restore the file, or name a new one") from None
-            if name is None:
-                begun[identity] = None
-            else:
-                begun.pop(identity, None)
-                self.done[identity] = name
-        self.begun = list(begun)
 
     def _rewrite(self) -> None:
         """Writes the state anew: it is complete, or the former one."""
         new = f"{self._path}.new"
         with open(new, "wb") as file:
             file.write(b'{"version":%d}\n' % _VERSION)
-            file.writelines(_line(identity) for identity in self.begun)
             file.writelines(_line(identity, name) for identity, name in self.done.items())
             file.flush()
             os.fsync(file.fileno())
@@ -259,22 +185,16 @@ class State:
         if self._file:
             self._file.close()
         self._file = open(self._path, "ab", buffering=0)  # noqa: SIM115: closed by `__exit__`.
-        self._lines = len(self.begun) + len(self.done)
-
-    def begin(self, identity: Identity) -> None:
-        self._append(_line(identity))
+        self._lines = len(self.done)
 
     def end(self, identity: Identity, name: str) -> None:
         self.done[identity] = name
-        self._append(_line(identity, name))
+        self._file.write(_line(identity, name))
+        self._lines += 1
         os.fsync(self._file.fileno())
 
-    def _append(self, line: bytes) -> None:
-        self._file.write(line)
-        self._lines += 1
-
     def forget(self, present: dict[Identity, str]) -> None:
-        """Forgets the oldest captures that left the folder. The file has at most about three lines for each that is remembered."""
+        """Forgets the oldest captures that left the folder. The file has at most about three lines for each capture that is remembered."""
         # A file system that is not mounted has none.
         if present and len(self.done) > _MAX_GONE:
             gone = [identity for identity in self.done if identity not in present]
@@ -283,15 +203,9 @@ class State:
         if self._lines > 3 * len(self.done) + _SPARE_LINES:
             self._rewrite()
 
-    def forget_begun(self) -> None:
-        if self.begun:
-            self.begun = []
-            self._rewrite()
 
-
-def _line(identity: Identity, name: str | None = None) -> bytes:
-    entry = {"id": identity} if name is None else {"id": identity, "name": name}
-    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+def _line(identity: Identity, name: str) -> bytes:
+    return json.dumps({"id": identity, "name": name}, separators=(",", ":")).encode() + b"\n"
 
 
 def _lock(path: str) -> Any:
@@ -307,7 +221,3 @@ def _lock(path: str) -> Any:
             raise BlockingIOError(f"{path}: another process uses this state") from None
     return file
 
-
-def _sync(file: Path) -> None:
-    with open(file, "rb") as opened:
-        os.fsync(opened.fileno())

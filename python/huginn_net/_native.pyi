@@ -1,7 +1,7 @@
 """Types of the native part. Use the names of `huginn_net`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self, final
 
 class CaptureError(OSError):
@@ -124,6 +124,18 @@ def event_names() -> list[str]: ...
 def kinds_of_condition(condition: str) -> tuple[list[str], list[str]]:
     """The events in which a condition can hold, and which of ``connection`` and ``finding`` it requests."""
 
+def write_parquet(
+    capture: Capture,
+    path: str,
+    tables: bool,
+    partition_by: str | None,
+    compression: str,
+    level: int | None,
+    progress: Callable[[int], None] | None,
+    stems: list[tuple[str, str]] | None,
+    done: Callable[[int, list[str]], None] | None,
+) -> list[str]: ...
+def table_columns(capture: Capture) -> tuple[str, list[str]]: ...
 def schema() -> list[tuple[str, str, str]]: ...
 def unknown_column(names: list[str]) -> str | None:
     """The first of these names that no column has, and no field in JSON."""

@@ -2,116 +2,207 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
-import shutil
+import re
 import tempfile
-import uuid
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
-
-from . import _storage
+from . import _native, _storage
+from ._places import LocalFolder, RemoteFolder, remove, unfinished_beside
+from ._progress import Bar
+from ._storage import StorageOptions
 
 if TYPE_CHECKING:
     from ._capture import Capture
 
-#: Rows of a row group of Parquet, and bytes from which on one is complete.
-_GROUP_ROWS = 1 << 20
-_GROUP_BYTES = 256 << 20
+#: The folder of a dataset that says which captures it has. Engines pass over names with an underscore.
+_CAPTURES = "_captures"
 
-#: Bytes of the name of a folder, at most.
-_MAX_NAME_BYTES = 255
+#: The file in it that says what a process adds now.
+_PENDING = "pending.json"
 
 
-def write_parquet(
+class Layout(NamedTuple):
+    """How rows become files."""
+
+    tables: bool
+    partition_by: str | None
+    compression: str
+    level: int | None
+
+
+def write_parquet(capture: Capture, path: str, layout: Layout, append: bool, storage_options: StorageOptions) -> list[str]:
+    """Writes the rows of a capture; see `Capture.write_parquet`."""
+    if append:
+        return append_parquet(capture, path, layout, storage_options)
+    capture = capture._changed({"dictionaries": False})
+    is_folder = layout.tables or layout.partition_by is not None
+    if is_folder and (_storage.existing(path, storage_options) if _storage.is_url(path) else os.path.lexists(_storage.local_path(path))):
+        raise FileExistsError(f"{path}: exists already: name a new folder, or give append=True")
+    if _storage.is_url(path):
+        with tempfile.TemporaryDirectory() as folder:
+            local = os.path.join(folder, "events")
+            files = write_files(capture, local, layout)
+            _storage.upload(local, path, storage_options)
+    else:
+        path = _storage.local_path(path)
+        with unfinished_beside(path) as unfinished:
+            files = write_files(capture, unfinished, layout)
+            os.replace(unfinished, path)
+    return files if is_folder else [os.path.basename(path)]
+
+
+def write_files(
     capture: Capture,
     path: str,
-    partition_by: str | None,
-    options: dict[str, Any],
-    storage_options: _storage.StorageOptions = None,
-) -> None:
-    """Writes the rows of a capture; see `Capture.write_parquet`."""
-    if _storage.is_url(path):
-        if partition_by is not None and _storage.existing(path, storage_options):
-            raise FileExistsError(f"{path}: partitions are written to a new folder")
-        with tempfile.TemporaryDirectory() as name:
-            local = os.path.join(name, "events")
-            write_parquet(capture, local, partition_by, options)
-            _storage.upload(local, path, storage_options)
+    layout: Layout,
+    stems: list[tuple[str, str]] | None = None,
+    done: Callable[[int, list[str]], None] | None = None,
+) -> list[str]:
+    """Writes a local file, or a folder of files with tables, partitions or `stems`; returns the paths within the folder."""
+    if layout.tables or layout.partition_by is not None or stems is not None:
+        os.mkdir(path)
+    with _progress(capture) as progress:
+        return _native.write_parquet(capture, path, *layout, progress, stems, done)
+
+
+@contextlib.contextmanager
+def _progress(capture: Capture) -> Iterator[Callable[[int], None] | None]:
+    """What shows the rows so far, if the capture has a progress."""
+    if not capture._progress:
+        yield None
         return
-    path = _storage.local_path(path)
-    folder, name = os.path.split(path.rstrip(os.sep))
-    unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.unfinished")
-    if partition_by is not None:
-        column = {"day": "ts", "file": "file"}.get(partition_by)
-        if column not in capture.schema.names:
-            raise ValueError("partition_by is 'day' or 'file', and needs the column ts or file")
-        if os.path.exists(path):
-            raise FileExistsError(f"{path}: partitions are written to a new folder")
-        if partition_by == "file":
-            _check_folders(capture._arguments["names"])
-    try:
-        if partition_by is not None:
-            os.mkdir(unfinished)
-            for number, group in enumerate(_groups(capture)):
-                _write_partitions(pa.Table.from_batches(group), partition_by, unfinished, number, options)
-        else:
-            with pq.ParquetWriter(unfinished, capture.schema, **options) as writer:
-                for group in _groups(capture):
-                    table = pa.Table.from_batches(group)
-                    writer.write_table(table, row_group_size=table.num_rows)
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.isdir(unfinished):
-            shutil.rmtree(unfinished)
-        elif os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
+    total, last = len(capture._arguments["names"]), 0
+    with contextlib.closing(Bar()) as bar:
+        show = bar.show if capture._progress is True else capture._progress
+
+        def progress(rows: int) -> None:
+            nonlocal last
+            last = rows
+            show(min(capture.captures_read(), total), total, rows)
+
+        yield progress
+        show(total, total, last)
 
 
-def _groups(capture: Capture) -> Iterator[list[pa.RecordBatch]]:
-    """The batches of row groups."""
-    group: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in capture._batches():
-        group.append(batch)
-        rows += batch.num_rows
-        size += batch.nbytes
-        if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
-            yield group
-            group, rows, size = [], 0, 0
-    if group:
-        yield group
+def append_parquet(
+    capture: Capture, path: str, layout: Layout, storage_options: StorageOptions, key: tuple[str, str] | None = None
+) -> list[str]:
+    """Adds the captures that a dataset does not have, and replaces those that changed. ``key`` identifies a single one: the name of its files, and
+    what changes with its content."""
+    capture = capture._changed({"dictionaries": False})
+    names, sources = capture._arguments["names"], capture._arguments["sources"]
+    # A capture that is named twice has its rows once.
+    captures = {stem: Source(name, source, stem, identity) for name, source in zip(names, sources) for stem, identity in [_identify(name, source, key)]}
+    place = RemoteFolder(path, storage_options) if _storage.is_url(path) else LocalFolder(_storage.local_path(path))
+    files: list[str] = []
+    with place:
+        dataset = Dataset(place, capture, layout)
+        pending = [one for one in captures.values() if dataset.needs(one)]
+        if not pending:
+            return []
+        changed = capture._changed({"names": [one.name for one in pending], "sources": [one.source for one in pending]})
+        stems = [(one.name, one.stem) for one in pending]
+        parts = place.new_parts()
+
+        def done(number: int, added: list[str]) -> None:
+            files.extend(dataset.add(pending[number], os.path.join(parts, str(number)), added))
+
+        try:
+            write_files(changed, parts, layout, stems, done)
+        finally:
+            remove(parts)
+    return files
 
 
-def _check_folders(names: Iterable[str | None]) -> None:
-    """Raises ValueError if a capture cannot have a folder."""
-    partitioning = ds.partitioning(pa.schema([pa.field("file", pa.string())]), flavor="hive")
-    for name in names:
-        folder, _ = partitioning.format(pc.field("file") == name) if name is not None else ("", "")
-        if len(os.fsencode(folder)) > _MAX_NAME_BYTES:
-            raise ValueError(f"{name}: its folder needs a name of more than {_MAX_NAME_BYTES} bytes: give a shorter path, or partition by day")
+class Source(NamedTuple):
+    """A capture of a dataset."""
+
+    name: str
+    source: Any
+    #: The name of its files, and what changes with its content.
+    stem: str
+    identity: str
 
 
-def _write_partitions(table: pa.Table, by: str, folder: str, number: int, options: dict[str, Any]) -> None:
-    """Writes the rows of a group to the folders of their partitions."""
-    if by == "day":
-        table = table.append_column("day", table["ts"].cast(pa.timestamp("s"), safe=False).cast(pa.date32(), safe=False))
-    elif pa.types.is_dictionary(table.schema.field(by).type):
-        table = table.set_column(table.schema.get_field_index(by), by, table[by].cast(pa.string()))
-    partitions = pa.schema([table.schema.field(by)])
-    ds.write_dataset(
-        table,
-        folder,
-        format="parquet",
-        basename_template=f"{number}-{{i}}.parquet",
-        partitioning=ds.partitioning(partitions, flavor="hive"),
-        existing_data_behavior="overwrite_or_ignore",
-        file_options=ds.ParquetFileFormat().make_write_options(**options),
-        max_partitions=max(table.num_rows, 1),
-        use_threads=False,
-    )
+class Dataset:
+    """Parquet files that remember their captures. One process at a time appends to them."""
+
+    def __init__(self, place: LocalFolder | RemoteFolder, capture: Capture, layout: Layout) -> None:
+        self._place = place
+        self._marks = place.names(_CAPTURES)
+        version, columns = _native.table_columns(capture)
+        own = {"schema": version, "columns": columns, "tables": layout.tables, "partition_by": layout.partition_by}
+        if "layout.json" not in self._marks:
+            if not self._marks and place.names():
+                raise FileExistsError(f"{place}: is not a dataset of append=True: name a new folder")
+            place.write(f"{_CAPTURES}/layout.json", own)
+            return
+        found = place.read(f"{_CAPTURES}/layout.json")
+        if found["schema"] != version:
+            raise ValueError(f"{place} has version {found['schema']} of the schema, and this package {version}: name a new folder")
+        for name, value in own.items():
+            if found[name] != value:
+                raise ValueError(f"{place} was written with other {name}: name a new folder, or give the same")
+
+        if _PENDING in self._marks:
+            # A process was killed while it added a capture, which may have changed since.
+            pending = place.read(f"{_CAPTURES}/{_PENDING}")
+            place.remove([pending["mark"], *pending["files"], f"{_CAPTURES}/{_PENDING}"])
+            self._marks = place.names(_CAPTURES)
+
+    def _mark(self, source: Source) -> Any:
+        """What the folder has of a capture."""
+        return self._place.read(_mark_of(source)) if f"{source.stem}.json" in self._marks else None
+
+    def needs(self, source: Source) -> bool:
+        """Whether a capture is to be written: it is new, or changed."""
+        mark = self._mark(source)
+        if mark is None:
+            return True
+        if mark["identity"] == source.identity:
+            return False
+        for file in mark["files"]:
+            if not self._place.exists(file):
+                raise ValueError(f"{source.name} changed after its rows were joined with others, without {file}: write to a new folder")
+        return True
+
+    def add(self, source: Source, folder: str, files: list[str]) -> list[str]:
+        """Moves the files of a capture from a folder to the dataset, in place of earlier ones."""
+        mark, pending = _mark_of(source), f"{_CAPTURES}/{_PENDING}"
+        earlier = (self._mark(source) or {"files": []})["files"]
+        self._place.write(pending, {"mark": mark, "files": sorted({*earlier, *files})})
+        self._place.remove(earlier)
+        for file in files:
+            self._place.add(os.path.join(folder, file), file)
+        self._place.write(mark, {"name": source.name, "identity": source.identity, "files": files})
+        self._place.remove([pending])
+        return files
+
+
+def _mark_of(source: Source) -> str:
+    """The file that says what a dataset has of a capture."""
+    return f"{_CAPTURES}/{source.stem}.json"
+
+
+def _identify(name: str | None, source: Any, key: tuple[str, str] | None) -> tuple[str, str]:
+    """The name of files for a capture, with a hash of its whole path, and what changes with its content."""
+    if key is not None:
+        return key
+    if isinstance(source, str):
+        found = os.stat(source)
+        name, identity = os.path.abspath(source), f"{found.st_size}:{found.st_mtime_ns}"
+    elif isinstance(source, bytes):
+        identity = hashlib.sha256(source).hexdigest()
+    else:
+        version = _storage.version_of_opener(source)
+        if version is None:
+            raise ValueError("append=True needs captures that can be recognised: files, URLs, or bytes with names")
+        identity = version
+    if name is None:
+        raise ValueError("append=True needs captures with names: give bytes as {name: data}")
+    text = re.sub(r"[^A-Za-z0-9._-]", "_", os.path.basename(name))[:100]
+    return f"{text}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}", identity

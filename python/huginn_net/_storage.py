@@ -87,6 +87,28 @@ def opener(url: str, options: StorageOptions = None, version: str | None = None)
     return functools.partial(RemoteFile, url, options, version)
 
 
+def version_of_opener(source: Any) -> str | None:
+    """The version of the object that a function of `opener` opens."""
+    if not isinstance(source, functools.partial) or source.func is not RemoteFile:
+        return None
+    url, options, version = source.args
+    return version or version_of(url, options)
+
+
+def read(url: str, options: StorageOptions = None) -> bytes:
+    """The bytes of an object."""
+    store, _, key = _open(url, options)
+    with _errors(url):
+        return bytes(_obstore().get(store, key).bytes())
+
+
+def put(data: bytes, url: str, options: StorageOptions = None) -> None:
+    """Writes an object."""
+    store, _, key = _open(url, options)
+    with _errors(url, missing="no such bucket or container"):
+        _obstore().put(store, key, data)
+
+
 def existing(url: str, options: StorageOptions = None) -> set[str]:
     """The names below a prefix, such as those of the files of a dataset."""
     store, _, key = _open(url, options)

@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use huginn_net::core::CancelToken;
 use huginn_net::hosts::JsonHost;
 use huginn_net::{CaptureError, CaptureReader, Event, HuginnNet};
-use huginn_net_arrow::Batches;
+use huginn_net_arrow::{Batches, EventBatchBuilder};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
@@ -76,7 +76,7 @@ impl Capture {
         let inputs = self.inputs(py)?;
         let cancel = inputs.options.cancel.clone();
         let schema = SchemaRef::clone(inputs.options.builder().schema());
-        self.stream(py, event_batches(inputs), schema, cancel)
+        self.stream(py, event_batches(inputs, usize::MAX), schema, cancel)
     }
 
     /// The schema of the stream: the Arrow PyCapsule interface.
@@ -151,8 +151,18 @@ impl Capture {
 }
 
 impl Capture {
+    /// A builder of batches.
+    pub(crate) fn builder(&self) -> EventBatchBuilder {
+        self.options.builder()
+    }
+
+    /// Names of the captures.
+    pub(crate) fn names(&self) -> &[Option<String>] {
+        &self.names
+    }
+
     /// The inputs with their names.
-    fn inputs(&self, py: Python<'_>) -> PyResult<Inputs> {
+    pub(crate) fn inputs(&self, py: Python<'_>) -> PyResult<Inputs> {
         let inputs = self.origins.iter().map(|origin| origin.input(py)).collect::<PyResult<Vec<Input>>>()?;
         let names = self.names.iter().cloned().chain(std::iter::repeat(None));
         // What an earlier stream did not raise is over.

@@ -12,6 +12,7 @@ mod interrupt;
 mod live;
 mod names;
 mod options;
+mod parquet;
 mod stream;
 
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ mod _native {
     use crate::names::name_clients;
     #[pymodule_export]
     use crate::options::kinds_of_condition;
+    #[pymodule_export]
+    use crate::parquet::{table_columns, write_parquet};
     #[pymodule_export]
     use crate::stream::Table;
     #[pymodule_export]

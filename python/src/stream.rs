@@ -60,10 +60,10 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// The batches of the events of captures.
-pub(crate) fn event_batches(inputs: Inputs) -> InOrder<Batches<ReadErrors>> {
-    InOrder::new(inputs, |inputs, waiting| {
-        Batches::of_events(inputs.options.builder(), waiting, move |mut rows| {
+/// The batches of the events of captures, of which at most so many wait for the reader.
+pub(crate) fn event_batches(inputs: Inputs, most_waiting: usize) -> InOrder<Batches<ReadErrors>> {
+    InOrder::new(inputs, move |inputs, waiting| {
+        Batches::of_events(inputs.options.builder(), waiting.min(most_waiting), move |mut rows| {
             let (outcome, errors) = inputs.for_each(|reader, name, options| {
                 let mut flow = ControlFlow::Continue(());
                 options.analyzer(false).analyze(reader, &mut |event: Event| {

@@ -1,6 +1,7 @@
 """The table, the events and the byte functions, compared with the program."""
 
 import contextlib
+import fcntl
 import gzip
 import hashlib
 import http.server
@@ -186,11 +187,193 @@ def test_decompression_bomb_ends_with_error():
     assert list(hn.read_pcap(bomb, max_compression_ratio=None)) == wanted
 
 
-def test_parquet_file_equals_table(tmp_path):
-    capture = hn.read_pcap(PAGES)
-    capture.write_parquet(tmp_path / "events.parquet")
-    assert pq.read_table(tmp_path / "events.parquet").equals(capture.to_arrow())
+def rows_of(table):
+    """All rows of a table as text, in any order: a Parquet file has them by their time."""
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "none"])
+def test_parquet_file_equals_table(tmp_path, compression):
+    capture = hn.read_pcap([PAGES, CURL], connections=True)
+    assert capture.write_parquet(tmp_path / "events.parquet", compression=compression) == ["events.parquet"]
+    file = pq.ParquetFile(tmp_path / "events.parquet")
+    assert file.schema_arrow.equals(capture.schema, check_metadata=True)
+    assert rows_of(file.read()) == rows_of(capture.to_arrow())
+    codec = {"zstd": "ZSTD", "snappy": "SNAPPY", "none": "UNCOMPRESSED"}[compression]
+    assert file.metadata.row_group(0).column(0).compression == codec
+    assert file.metadata.row_group(0).sorting_columns
     assert os.listdir(tmp_path) == ["events.parquet"]
+    versions = duckdb.sql(f"SELECT key::VARCHAR, value::VARCHAR FROM parquet_kv_metadata('{tmp_path}/events.parquet')").fetchall()
+    assert {name for name, _ in versions} == {"huginn_net.schema", "huginn_net.version"}
+
+
+def test_parquet_options_are_checked(tmp_path):
+    capture = hn.read_pcap(CURL)
+    for wrong in (
+        {"compression": "gzip"},
+        {"compression": "snappy", "level": 3},
+        {"level": 23},
+        {"level": 0},
+        {"partition_by": "hour"},
+    ):
+        with pytest.raises(ValueError):
+            capture.write_parquet(tmp_path / "events", **wrong)
+    assert not os.listdir(tmp_path)
+    best, fast = tmp_path / "best", tmp_path / "fast"
+    capture.write_parquet(best, level=19)
+    capture.write_parquet(fast, level=1)
+    assert rows_of(pq.read_table(best)) == rows_of(pq.read_table(fast))
+
+
+def test_parquet_needs_no_other_package(tmp_path):
+    code = """
+import sys
+sys.modules.update(pyarrow=None, polars=None, duckdb=None)
+import huginn_net as hn
+hn.read_pcap(sys.argv[1]).write_parquet(sys.argv[2], tables=True, partition_by="day")
+"""
+    subprocess.run([sys.executable, "-c", code, CURL, tmp_path / "events"], check=True)
+    assert (tmp_path / "events" / "tls_client").is_dir()
+
+
+def test_each_kind_has_a_table_with_its_columns(tmp_path):
+    capture = hn.read_pcap([CURL, PAGES], connections=True)
+    files = capture.write_parquet(tmp_path / "tables", tables=True)
+    table = capture.to_arrow()
+    kinds = sorted(set(table["event"].to_pylist()))
+    assert files == [f"{kind}.parquet" for kind in kinds]
+    for kind in kinds:
+        found = pq.read_table(tmp_path / "tables" / f"{kind}.parquet")
+        wanted = table.filter(pc.field("event") == kind)
+        assert rows_of(found) == rows_of(wanted.select(found.column_names))
+        others = [name for name in table.column_names if name not in found.column_names]
+        assert others and all(wanted[name].null_count == wanted.num_rows for name in others)
+    with pytest.raises(FileExistsError):
+        capture.write_parquet(tmp_path / "tables", tables=True)
+    with pytest.raises(ValueError, match="need the column event"):
+        hn.read_pcap(CURL, columns=["ja4"]).write_parquet(tmp_path / "other", tables=True)
+    files = capture.write_parquet(tmp_path / "days", tables=True, partition_by="day")
+    assert any(re.fullmatch(r"tls_client/day=20\d\d-\d\d-\d\d/part.parquet", file) for file in files)
+    days = duckdb.sql(f"SELECT count(*) FROM read_parquet('{tmp_path}/days/*/*/*.parquet', union_by_name = true)").fetchall()
+    assert days == [(table.num_rows,)]
+    assert {path.name for path in tmp_path.iterdir()} == {"tables", "days"}
+
+
+def dataset_rows(folder):
+    return duckdb.sql(f"SELECT file, event, ts, packet FROM read_parquet('{folder}/**/*.parquet')").fetchall()
+
+
+def test_append_adds_captures_once(tmp_path):
+    spool, events = tmp_path / "spool", tmp_path / "events"
+    spool.mkdir()
+    shutil.copy(CURL, spool / "a.pcap")
+
+    def write(**options):
+        return hn.read_pcap(spool).write_parquet(events, partition_by="day", append=True, **options)
+
+    def expected():
+        table = hn.read_pcap(spool, columns=["file", "event", "ts", "packet"]).to_arrow()
+        return sorted(duckdb.sql("SELECT file, event, ts, packet FROM table").fetchall(), key=repr)
+
+    first = write()
+    assert first and all(re.fullmatch(r"day=[-\d]+/a.pcap-[0-9a-f]{12}.parquet", file) for file in first)
+    times = {file: (events / file).stat().st_mtime_ns for file in first}
+    assert write() == []
+    shutil.copy(PAGES, spool / "b.pcap")
+    added = write(compression="snappy")
+    assert added and all("/b.pcap-" in file for file in added)
+    assert {file: (events / file).stat().st_mtime_ns for file in first} == times
+    assert sorted(dataset_rows(events), key=repr) == expected()
+    # A capture that grew takes the place of its earlier rows.
+    data = CURL.read_bytes()
+    (spool / "a.pcap").write_bytes(data + data[24:])
+    assert write() == first
+    assert sorted(dataset_rows(events), key=repr) == expected()
+    # One without events is not read again.
+    (spool / "c.pcap").write_bytes(data[:24])
+    assert write() == [] == write()
+    assert (events / "_captures").is_dir() and not [name for name in os.listdir(events) if name.startswith(".")]
+
+
+def test_append_goes_on_after_damage_and_kill(tmp_path):
+    events, cut = tmp_path / "events", tmp_path / "cut.pcap"
+    cut.write_bytes(CURL.read_bytes()[:-10])
+    sources = [PAGES, cut, CURL]
+    with pytest.raises(hn.CaptureError):
+        hn.read_pcap(sources).write_parquet(events, append=True)
+    assert {name for _, name in ((row, os.path.basename(row[0])) for row in dataset_rows(events))} == {PAGES.name}
+    assert not [name for name in os.listdir(events) if name.startswith(".")]
+    cut.write_bytes(CURL.read_bytes())
+    assert len(hn.read_pcap(sources).write_parquet(events, append=True)) == 2
+    wanted = hn.read_pcap(sources).to_arrow().num_rows
+    assert len(dataset_rows(events)) == wanted
+    # A process that is killed while it moves files leaves a part of a capture, and its folder.
+    mark = next((events / "_captures").glob("cut.pcap-*.json"))
+    state = json.loads(mark.read_text())
+    mark.write_text(json.dumps({**state, "complete": False}))
+    (events / ".0123.unfinished").mkdir()
+    assert hn.read_pcap(sources).write_parquet(events, append=True) == state["files"]
+    assert len(dataset_rows(events)) == wanted
+    assert not (events / ".0123.unfinished").exists()
+
+
+def test_append_refuses_what_does_not_fit(tmp_path):
+    events = tmp_path / "events"
+    capture = hn.read_pcap(CURL)
+    capture.write_parquet(events, append=True)
+    for other, options, message in (
+        (capture, {"tables": True}, "other tables"),
+        (capture, {"partition_by": "day"}, "other partition_by"),
+        (hn.read_pcap(CURL, columns=["ts", "file"]), {}, "other columns"),
+        (hn.read_pcap(CURL.read_bytes()), {}, "names"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            other.write_parquet(events, append=True, **options)
+    with pytest.raises(ValueError, match="needs the column file"):
+        hn.read_pcap(CURL, columns=["ts"]).write_parquet(tmp_path / "other", append=True)
+    layout = events / "_captures" / "layout.json"
+    written = json.loads(layout.read_text())
+    layout.write_text(json.dumps({**written, "schema": "0.9"}))
+    with pytest.raises(ValueError, match=f"0.9.*{written['schema']}"):
+        capture.write_parquet(events, append=True)
+    layout.write_text(json.dumps(written))
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "x.txt").touch()
+    with pytest.raises(FileExistsError):
+        capture.write_parquet(tmp_path / "others", append=True)
+    # The rows of a capture were joined with those of another one.
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(CURL.read_bytes())
+    (file,) = hn.read_pcap(copy).write_parquet(events, append=True)
+    os.remove(events / file)
+    assert hn.read_pcap(copy).write_parquet(events, append=True) == []
+    copy.write_bytes(PAGES.read_bytes())
+    with pytest.raises(ValueError, match="joined"):
+        hn.read_pcap(copy).write_parquet(events, append=True)
+    lock = open(events / "_captures" / ".lock")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(BlockingIOError):
+        capture.write_parquet(events, append=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"partition_by": "day"}, {"append": True}])
+def test_killed_process_leaves_no_visible_parquet(tmp_path, options):
+    fifo = tmp_path / "endless.pcap"
+    os.mkfifo(fifo)
+    code = "import huginn_net as hn, sys, json; hn.read_pcap([open(sys.argv[1], 'rb')]).write_parquet(sys.argv[2], **json.loads(sys.argv[3]))"
+    child = subprocess.Popen([sys.executable, "-c", code, fifo, tmp_path / "events", json.dumps(options)])
+    with open(fifo, "wb") as pipe:
+        pipe.write(PAGES.read_bytes())
+        pipe.flush()
+        start = time.monotonic()
+        while not list(tmp_path.glob("**/.*.unfinished")):
+            assert child.poll() is None and time.monotonic() - start < 60
+            time.sleep(0.01)
+        child.kill()
+        child.wait()
+    assert not list(tmp_path.glob("events/*.parquet")) and not (tmp_path / "events").is_file()
+    if "append" not in options:
+        assert not (tmp_path / "events").exists()
 
 
 class Endless(io.RawIOBase):
@@ -298,8 +481,7 @@ def test_row_groups_go_over_captures(tmp_path):
     capture.write_parquet(tmp_path / "events.parquet")
     file = pq.ParquetFile(tmp_path / "events.parquet")
     assert file.num_row_groups == 1
-    assert file.metadata.num_rows == 50 * hn.read_pcap(CURL).to_arrow().num_rows
-    assert file.read().equals(capture.to_arrow())
+    assert rows_of(file.read()) == rows_of(capture.to_arrow())
 
 
 def test_duckdb_pushes_query_into_scan(monkeypatch):
@@ -359,15 +541,12 @@ def test_duckdb_pushes_query_into_scan(monkeypatch):
         connection.sql("SELECT * FROM read_huginn('/nonexistent.pcap')").fetchall()
 
 
-def test_partitions_hold_every_row_once(tmp_path, monkeypatch):
+def test_partitions_hold_every_row_once(tmp_path):
     capture = hn.read_pcap([CURL, PAGES, CURL], columns=["ts", "file", "event", "ja4"])
-    # Several row groups: a partition has a file of each.
-    monkeypatch.setattr(hn._parquet, "_GROUP_ROWS", 1)
-    monkeypatch.setattr(hn._parquet, "_GROUP_BYTES", 1)
     table = capture.to_arrow()
     order = [(name, "ascending") for name in ("ts", "file", "event", "ja4")]
     for by in ("day", "file"):
-        capture.write_parquet(tmp_path / by, partition_by=by, compression="zstd")
+        capture.write_parquet(tmp_path / by, partition_by=by)
         read = pl.read_parquet(tmp_path / by, hive_partitioning=True)
         if by == "day":
             assert (read["day"] == read["ts"].dt.date()).all()

@@ -481,45 +481,47 @@ def test_follow_writes_each_row_once_whenever_it_is_killed(tmp_path, s3, remote,
     subprocess.run(command, check=True)
     found = {}
     if remote:
-        files = [io.BytesIO(s3.get_object(Bucket="captures", Key=key)["Body"].read()) for key in keys(s3) if key.startswith("out/")]
-        assert all(key.endswith((".pcap", ".parquet")) for key in keys(s3))
+        files = [io.BytesIO(s3.get_object(Bucket="captures", Key=key)["Body"].read()) for key in keys(s3) if key.startswith("out/") and "/_captures/" not in key]
+        assert all(key.endswith((".pcap", ".parquet")) or key.startswith("out/_captures/") for key in keys(s3))
     else:
         files = list(dataset.rglob("*.parquet"))
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "state", "state.lock"]
-        assert all(path.is_dir() or path.suffix == ".parquet" for path in dataset.rglob("*"))
+        others = {path.parent.name for path in dataset.rglob("*") if path.is_file() and path.suffix != ".parquet" and path.name != ".lock"}
+        assert others == {"_captures"}
     for file in files:
         for name in pq.read_table(file, columns=["file"], partitioning=None)["file"].to_pylist():
             found[name] = found.get(name, 0) + 1
     assert found == wanted
 
 
-@pytest.mark.parametrize("step", ["_name_files", "_publish", "end"])
+@pytest.mark.parametrize("step", ["Dataset.add", "LocalFolder.add", "State.end"])
 def test_follow_writes_again_what_failed_between_two_steps(tmp_path, monkeypatch, step):
-    from huginn_net import _follow
+    from huginn_net import _follow, _parquet
 
     (tmp_path / "in").mkdir()
     (tmp_path / "in/x.pcap").write_bytes(capture())
-    place = _follow.State if step == "end" else _follow
-    real = getattr(place, step)
+    name, method = step.split(".")
+    place = getattr(_follow if name == "State" else _parquet, name)
+    real = getattr(place, method)
 
     def fail(*arguments):
-        if step == "_publish":
+        if name == "LocalFolder":
             real(*arguments)
         raise KeyboardInterrupt
 
     def run():
         hn.follow(tmp_path / "in", state=tmp_path / "state", once=True, settle_seconds=0).write_parquet(tmp_path / "out")
 
-    monkeypatch.setattr(place, step, fail)
+    monkeypatch.setattr(place, method, fail)
     with pytest.raises(KeyboardInterrupt):
         run()
-    assert not list(tmp_path.glob(".*"))
-    monkeypatch.setattr(place, step, real)
+    assert not list(tmp_path.rglob("*.unfinished"))
+    monkeypatch.setattr(place, method, real)
     # Meanwhile it grew: it is another capture.
     with (tmp_path / "in/x.pcap").open("ab") as file:
         file.write(DATA[24:])
     run()
-    (file,) = (tmp_path / "out").iterdir()
+    (file,) = (tmp_path / "out").glob("*.parquet")
     assert pq.read_table(file).num_rows == rows_of(tmp_path / "in/x.pcap")
 
 

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod category;
+mod compact;
 #[cfg(unix)]
 mod control;
 mod db;
@@ -39,6 +40,7 @@ pub(crate) use self::analysis::{
     LimitArguments, PacketArguments, ProtocolArguments, ThresholdArguments,
 };
 pub(crate) use self::category::Category;
+pub(crate) use self::compact::CompactArguments;
 #[cfg(unix)]
 pub(crate) use self::control::ControlArguments;
 pub(crate) use self::db::{DbCommand, ExportArguments, ExportKind, ExportTarget, LearnArguments};
@@ -170,6 +172,10 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     /// Name the clients in the logs of other tools
     Enrich(EnrichArguments),
+    /// Join small Parquet files of a folder
+    ///
+    /// A joined file is complete before those that it replaces are removed. Files of different schema versions are not joined.
+    Compact(CompactArguments),
     /// Accept the command line of p0f 3.09b (docs/from-p0f.md)
     P0f(P0fArguments),
     /// Write man pages, or completions for a shell

@@ -36,8 +36,8 @@ pub(crate) struct OutputArguments {
     #[arg(long, help_heading = Category::SELECTION.heading, requires = "fingerprints", conflicts_with = "events")]
     pub(crate) only_matches: bool,
 
-    /// Write only these fields of the JSON of events, such as ts,client.ip,sni,ja4, in JSON, CSV or TSV [default: all fields
-    /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV, or what matches and findings say if only these are written]
+    /// Write only these fields of the JSON of events, such as ts,client.ip,sni,ja4, in JSON, CSV or TSV, or these columns of Parquet and
+    /// Arrow, also by names such as tls_sni [default: all fields in JSON, all columns of tables; time, kind, addresses and the main fingerprints in CSV and TSV, or what matches and findings say if only these are written]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
 

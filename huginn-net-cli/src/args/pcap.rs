@@ -30,6 +30,11 @@ pub(crate) struct PcapArguments {
     #[arg(long, help_heading = Category::OUTPUT.heading, value_name = "DIR", conflicts_with = "output")]
     pub(crate) zeek_dir: Option<PathBuf>,
 
+    /// Write a Parquet file for each kind of events, such as tls_client.parquet, to the new folder that --output names, each with the columns
+    /// of its kind (docs/schema.md); for --format parquet
+    #[arg(long, help_heading = Category::OUTPUT.heading, requires = "output", conflicts_with = "zeek_dir")]
+    pub(crate) tables: bool,
+
     /// Do not start $PAGER for the human format on a terminal
     #[arg(long, help_heading = Category::OUTPUT.heading)]
     pub(crate) no_pager: bool,

@@ -1,5 +1,6 @@
 //! The subcommands, one file each: arguments become a plan, which is carried out.
 
+mod compact;
 #[cfg(unix)]
 mod control;
 mod db;
@@ -52,6 +53,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
             HostsArguments { command: Some(HostsCommand::Join(args)), .. } => hosts_join::run(*args),
             args => hosts::run(args),
         },
+        Command::Compact(args) => compact::run(&args),
         Command::Fingerprints(args) => fingerprints::run(*args),
         Command::Findings(args) => findings::run(*args),
         Command::Report(args) => report::run(args),

@@ -47,7 +47,7 @@ pub(crate) use self::queue::{EventSender, MessageCounters, OutputCounters, Outpu
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::TableFiles;
 #[cfg(feature = "parquet")]
-pub(crate) use self::table::{BatchWriter, event_batches, is_column};
+pub(crate) use self::table::{BatchWriter, TableColumns, TableFormat, is_column};
 pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, RepeatedCertificates, TextFormat, TextOptions, TextWriter,
     certificate_problems, certificate_remarks, certificates_in_words, handshake_in_words,
@@ -67,12 +67,4 @@ pub(crate) use self::zone::Zone;
 pub(crate) enum Target {
     Stdout,
     File(PathBuf),
-}
-
-/// Formats of tables.
-#[cfg(feature = "parquet")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TableFormat {
-    Parquet,
-    Arrow,
 }

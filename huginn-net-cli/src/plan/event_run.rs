@@ -6,7 +6,7 @@ use huginn_net::Configure;
 use huginn_net::hosts::HostLimits;
 
 use super::events::{Scope, Written};
-use super::fields::check_fields;
+use super::fields::{check_columns, check_fields};
 use super::output::written;
 use super::{AnalysisPlan, refusals, select};
 use crate::args::{CertificateArgument, ColorArgument, EventRunArguments, Format, ProtocolArgument};
@@ -62,12 +62,12 @@ pub(super) fn check_event_output(run: &EventRunArguments, place: WhereEvents) ->
     let format = output.format;
     let protocols = &*analysis.protocols.protocols;
     let is_human = format == Format::Human;
-    let is_in_fields = matches!(format, Format::Json | Format::Csv | Format::Tsv);
+    let is_table = matches!(format, Format::Parquet | Format::Arrow);
+    let is_in_fields = is_table || matches!(format, Format::Json | Format::Csv | Format::Tsv);
     refusals::FIELDS_FORMAT.check(!output.fields.is_empty() && !is_in_fields)?;
     let has_own_fields = output.sensor_name.is_some() || !output.add_field.is_empty();
     refusals::OWN_FIELDS_FORMAT.check(has_own_fields && !has_fields(format))?;
     let has_all_fields = format == Format::Json && output.fields.is_empty();
-    let is_table = matches!(format, Format::Parquet | Format::Arrow);
     refusals::CONNECTION_IDS.check(output.connection_ids && !(has_all_fields || is_table))?;
     let writes_once = output.certificates == CertificateArgument::Once;
     refusals::CERTIFICATES_FORMAT.check(writes_once && !has_all_fields)?;
@@ -90,7 +90,11 @@ pub(super) fn check_event_output(run: &EventRunArguments, place: WhereEvents) ->
     };
     scope.check(&output.events)?;
     select::check_kinds(&output.select, &scope)?;
-    check_fields(&output.fields, &scope.possible(&kinds))?;
+    if is_table {
+        check_columns(&output.fields, &scope.possible(&kinds))?;
+    } else {
+        check_fields(&output.fields, &scope.possible(&kinds))?;
+    }
     refusals::COLOUR.check(has_colours && !is_human)
 }
 

@@ -58,6 +58,25 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
     }))
 }
 
+/// Checks that each name is one of a column of tables, or of a field that has columns.
+#[cfg(feature = "parquet")]
+pub(super) fn check_columns(names: &[String], written: &[&'static str]) -> Result<(), Failure> {
+    let unknown = |name: &&String| huginn_net_arrow::EventBatchBuilder::new().columns(&[name]).is_err();
+    match names.iter().find(unknown) {
+        Some(name) => {
+            let suggestion = suggest(name, written);
+            Err(Failure::Usage(format!("--fields: unknown column or field '{name}': {suggestion}").into()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A build without tables fails later.
+#[cfg(not(feature = "parquet"))]
+pub(super) fn check_columns(_: &[String], _: &[&'static str]) -> Result<(), Failure> {
+    Ok(())
+}
+
 /// The fields that the user adds to events. No event may have a field of the same name.
 pub(super) fn own_fields(output: &OutputArguments) -> Result<OwnFields, Failure> {
     let site = output.site.iter().map(|site| ("site".to_owned(), site.clone()));

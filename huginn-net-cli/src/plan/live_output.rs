@@ -131,7 +131,7 @@ struct OutputDefault {
 const DEFAULTS: &[OutputDefault] = &[
     OutputDefault {
         name: "fields",
-        fits: |args| matches!(format(args), Format::Json | Format::Csv | Format::Tsv),
+        fits: |args| is_table(args) || matches!(format(args), Format::Json | Format::Csv | Format::Tsv),
         leave_out: |args| args.run.output.fields.clear(),
     },
     OutputDefault {
@@ -267,7 +267,9 @@ pub(super) fn check(args: &LiveArguments, has_view: bool) -> Result<(), Failure>
     let writes_once = run.output.certificates == CertificateArgument::Once;
     refusals::CERTIFICATES_SOCKET.check(is_socket && writes_once)?;
     refusals::TLS_OPTIONS.check(args.tls.is_set() && !is_tls(args))?;
-    refusals::HOUR_FOLDERS_FORMAT.check(has_folders && !is_table(args))?;
+    if has_folders && !is_table(args) {
+        return Err(refusals::PARQUET_OPTION.failure(&["--hour-folders"]));
+    }
     refusals::ROTATION_WITHOUT_FILE.check(rotates && !is_rotated_file)
 }
 

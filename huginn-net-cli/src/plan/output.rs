@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::names_socket;
 #[cfg(feature = "parquet")]
-use crate::output::{BatchWriter, TableFormat, event_batches, is_column};
+use crate::output::{BatchWriter, TableColumns, TableFormat, is_column};
 use crate::output::{
     EventOutput, OwnFields, Renderer, Selected, Target, TextFormat, TextOptions, TextWriter, ZeekFolder, Zone,
 };
@@ -46,8 +46,7 @@ pub(crate) enum OutputContent {
     #[cfg(feature = "parquet")]
     Table {
         format: TableFormat,
-        connection_ids: bool,
-        own_fields: OwnFields,
+        columns: TableColumns,
         selected: Selected,
     },
     /// A folder of Zeek's logs.
@@ -77,6 +76,27 @@ impl OutputPlan {
             None => table(args, selected)?,
         };
         Ok(Self { target, content, pages, appends: false })
+    }
+
+    /// A folder with a Parquet file for each kind of events.
+    #[cfg(feature = "parquet")]
+    pub(super) fn tables(self) -> Result<Self, Failure> {
+        if self.target == Target::Stdout {
+            return Err(Failure::Usage("--tables writes a folder: name it with -o".into()));
+        }
+        let content = match self.content {
+            OutputContent::Table { columns, selected, .. } => {
+                OutputContent::Table { format: TableFormat::ParquetTables, columns, selected }
+            }
+            content => content,
+        };
+        Ok(Self { content, ..self })
+    }
+
+    /// A build without tables fails before.
+    #[cfg(not(feature = "parquet"))]
+    pub(super) fn tables(self) -> Result<Self, Failure> {
+        Ok(self)
     }
 
     /// A folder of Zeek's logs.
@@ -120,11 +140,12 @@ impl OutputPlan {
                 Ok(EventOutput::zeek(folder, selected))
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table { format, connection_ids, own_fields, selected } => {
+            OutputContent::Table { format, columns, selected } => {
                 if matches!(self.target, Target::Stdout) && io::IsTerminal::is_terminal(&io::stdout()) {
                     return Err(Failure::TableOnTerminal);
                 }
-                let builder = event_batches(connection_ids, &own_fields).events(&selected.events);
+                let builder = columns.builder().map_err(|error| Failure::Usage(error.to_string().into()))?;
+                let builder = builder.events(&selected.events);
                 let writer = BatchWriter::create(&self.target, format, builder);
                 let writer = writer.map_err(|source| creating(&self.target, source))?;
                 Ok(EventOutput::table(writer, selected))
@@ -232,13 +253,17 @@ fn text(
 
 #[cfg(feature = "parquet")]
 fn table(args: &OutputArguments, selected: Selected) -> Result<OutputContent, Failure> {
-    let OutputArguments { format, connection_ids, .. } = *args;
-    let format = if format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
+    let format = if args.format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
     let own_fields = own_fields(args)?;
     if let Some((name, _)) = own_fields.iter().find(|(name, _)| is_column(name)) {
         return Err(Failure::Usage(format!("--add-field: tables have a column '{name}' already").into()));
     }
-    Ok(OutputContent::Table { format, connection_ids, own_fields, selected })
+    let (fields, connection_ids) = (args.fields.clone(), args.connection_ids);
+    Ok(OutputContent::Table {
+        format,
+        columns: TableColumns { fields, connection_ids, own_fields },
+        selected,
+    })
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -25,10 +25,13 @@ pub(crate) struct PcapPlan {
 impl PcapPlan {
     pub(crate) fn new(mut args: PcapArguments) -> Result<Self, Failure> {
         switch_on_kinds(&mut args.run)?;
-        let PcapArguments { input, run, zeek_dir, no_pager } = args;
+        let PcapArguments { input, run, zeek_dir, tables, no_pager } = args;
         let EventRunArguments { analysis, events, baseline, output } = &run;
         let is_zeek = matches!(output.format, Format::Zeek | Format::ZeekTsv);
         refusals::ZEEK_FORMAT.check(zeek_dir.is_some() && !is_zeek)?;
+        if tables && output.format != Format::Parquet {
+            return Err(refusals::PARQUET_OPTION.failure(&["--tables"]));
+        }
         check_event_run(&run)?;
         let inputs = Inputs::find(&input, &analysis.protocols.keylog)?;
         let target = output::target(output.output.as_deref());
@@ -55,6 +58,7 @@ impl PcapPlan {
             has_stats: output.stats,
             output: match &zeek_dir {
                 Some(folder) => OutputPlan::zeek(output, events, folder)?,
+                None if tables => OutputPlan::new(output, events, false)?.tables()?,
                 None => OutputPlan::new(output, events, !no_pager)?,
             },
         })

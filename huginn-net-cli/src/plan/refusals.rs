@@ -57,7 +57,7 @@ refusals! {
     FIELD_NEEDS: "pcap --where finding=='new_fingerprint' FILE" => "the {} '{}' needs {}";
     FINDINGS_LEFT_OUT: "pcap --events tcp_syn --findings FILE"
         => "{} reports the event 'finding': add it to --events, or leave {} out";
-    FIELDS_FORMAT: "pcap --fields ts FILE" => "--fields selects fields of --format json, csv or tsv";
+    FIELDS_FORMAT: "pcap --fields ts FILE" => "--fields selects fields of --format json, csv, tsv, parquet or arrow";
     FIELD_NOT_WRITTEN: "pcap --format csv --fields ja4_stable --events uptime FILE"
         => "--fields: no event that is written has the field '{}': {} it";
     OWN_FIELDS_FORMAT: "pcap --add-field site=berlin FILE"
@@ -85,8 +85,8 @@ refusals! {
         => "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be read once it is complete";
     ROTATION_WITHOUT_FILE: "live -i IFACE -o - --rotate-size 1M"
         => "only a file can be rotated: name one with -o, or leave --rotate-size and --rotate-interval out";
-    HOUR_FOLDERS_FORMAT: "live -i IFACE -o events.json --format json --hour-folders"
-        => "--hour-folders is for --format parquet";
+    PARQUET_OPTION: "live -i IFACE -o events.json --format json --hour-folders"
+        => "{} is for --format parquet";
     ANONYMOUS_PACKETS: "extract --anonymize FILE -o OUT.pcapng FILE"
         => "packets that are written keep their addresses: leave --anonymize out";
     INTERFACE_TRACKING: "live -i any --interface-tracking"

@@ -380,7 +380,7 @@ impl Queues {
                 Ok(Output { state, form: Form::Table { sender, selected, has_ends: true, interfaces } })
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table { connection_ids, ref own_fields, ref selected, .. } => {
+            OutputContent::Table { ref columns, ref selected, .. } => {
                 let selected = Box::new(selected.clone());
                 let LiveTarget::File(path) = plan.target.clone() else {
                     return Err(Failure::Usage("--format parquet of 'live' needs -o FILE".into()));
@@ -393,8 +393,7 @@ impl Queues {
                     rotation: plan.rotation,
                     hour_folders: plan.hour_folders,
                     interfaces: interfaces.clone(),
-                    connection_ids,
-                    own_fields: own_fields.clone(),
+                    columns: columns.clone(),
                 };
                 let (queue, sender) = files.write(QUEUED_EVENTS, setting.messages.clone())?;
                 let state = self.add(plan, queue);

@@ -13,12 +13,12 @@ use huginn_net::core::Amount;
 use huginn_net::{Event, Timestamp};
 use huginn_net_live::InterfaceNames;
 
-use super::batches::{BatchWriter, event_batches};
+use super::batches::{BatchWriter, TableColumns};
 use crate::limits::WRITE_RETRY_DELAY;
+use crate::output::OutputError;
 use crate::output::files::{Rotation, StampedFiles};
 use crate::output::queue::messages::Messages;
 use crate::output::queue::{EventSender, OutputQueue, Pause, Shared};
-use crate::output::{OutputError, OwnFields};
 use crate::paths::PathName;
 use crate::paths::parent_directory;
 
@@ -34,8 +34,7 @@ pub(crate) struct TableFiles {
     pub(crate) hour_folders: bool,
     /// Names of the interfaces, if there are several.
     pub(crate) interfaces: InterfaceNames,
-    pub(crate) connection_ids: bool,
-    pub(crate) own_fields: OwnFields,
+    pub(crate) columns: TableColumns,
 }
 
 /// A file that is being written.
@@ -71,7 +70,7 @@ impl TableFiles {
     /// Creates the next file.
     fn create(&self, now: SystemTime) -> io::Result<OpenFile> {
         let name = self.unused_name(now)?;
-        let builder = event_batches(self.connection_ids, &self.own_fields);
+        let builder = self.columns.builder().map_err(io::Error::other)?;
         let interfaces = self.interfaces.clone();
         let builder = builder.interfaces(move |interface| interfaces.get(interface));
         let table = BatchWriter::new_parquet_file(&name, builder)?;
@@ -226,8 +225,7 @@ mod tests {
             rotation,
             hour_folders,
             interfaces: InterfaceNames::default(),
-            connection_ids: false,
-            own_fields: OwnFields::default(),
+            columns: TableColumns::default(),
         }
     }
 

@@ -4,6 +4,6 @@ mod batches;
 #[cfg(unix)]
 mod files;
 
-pub(crate) use self::batches::{BatchWriter, event_batches, is_column};
+pub(crate) use self::batches::{BatchWriter, TableColumns, TableFormat, is_column};
 #[cfg(unix)]
 pub(crate) use self::files::TableFiles;

@@ -1,0 +1,11 @@
+//! Tables as Parquet files: one layout for the program, Python and Rust.
+
+mod compact;
+mod folder;
+mod layout;
+mod writer;
+
+pub use self::compact::{CompactError, compact};
+pub use self::folder::{ParquetFolder, ParquetPartition};
+pub use self::layout::{ParquetCompression, UnknownLevel};
+pub use self::writer::ParquetWriter;

@@ -1,0 +1,153 @@
+"""Folders of datasets: local ones, and those in object storage."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from . import _storage
+from ._storage import StorageOptions
+
+#: The end of names of what is not complete.
+UNFINISHED = ".unfinished"
+
+
+class LocalFolder:
+    """A folder that one process at a time changes. Files have their names when they are complete."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return self._path
+
+    def __enter__(self) -> LocalFolder:
+        os.makedirs(self._path, exist_ok=True)
+        self._lock = open(os.path.join(self._path, ".lock"), "ab")  # noqa: SIM115: held open.
+        try:
+            with contextlib.suppress(ImportError):
+                import fcntl
+
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise BlockingIOError(f"{self._path}: another process appends to it") from None
+        # Those of a process that was killed.
+        for name in os.listdir(self._path):
+            if name.startswith(".") and name.endswith(UNFINISHED):
+                remove(os.path.join(self._path, name))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.close()
+
+    def new_parts(self) -> str:
+        """A new name for a folder of files that are not complete."""
+        return os.path.join(self._path, f".{uuid.uuid4().hex}{UNFINISHED}")
+
+    def names(self, folder: str = "") -> set[str]:
+        """The names in a folder, without hidden ones."""
+        try:
+            return {name for name in os.listdir(os.path.join(self._path, folder)) if not name.startswith(".")}
+        except FileNotFoundError:
+            return set()
+
+    def exists(self, name: str) -> bool:
+        return os.path.exists(os.path.join(self._path, name))
+
+    def read(self, name: str) -> Any:
+        with open(os.path.join(self._path, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def write(self, name: str, value: Any) -> None:
+        """Writes a file that is complete, or as it was before."""
+        path = os.path.join(self._path, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with unfinished_beside(path) as unfinished:
+            with open(unfinished, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, path)
+
+    def remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(self._path, name))
+
+    def add(self, local: str, name: str) -> None:
+        """Moves a file that is complete to its name."""
+        path = os.path.join(self._path, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(local, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(local, path)
+
+
+class RemoteFolder:
+    """Objects below a URL. No lock keeps two processes from changing them."""
+
+    def __init__(self, url: str, options: StorageOptions) -> None:
+        self._url = url.rstrip("/")
+        self._options = options
+
+    def __str__(self) -> str:
+        return _storage.shown(self._url)
+
+    def __enter__(self) -> RemoteFolder:
+        self._parts = tempfile.TemporaryDirectory()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parts.cleanup()
+
+    def new_parts(self) -> str:
+        return os.path.join(self._parts.name, uuid.uuid4().hex)
+
+    def names(self, folder: str = "") -> set[str]:
+        url = f"{self._url}/{folder}" if folder else self._url
+        return {name.partition("/")[0] for name in _storage.existing(url, self._options)}
+
+    def exists(self, name: str) -> bool:
+        try:
+            _storage.version_of(f"{self._url}/{name}", self._options)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def read(self, name: str) -> Any:
+        return json.loads(_storage.read(f"{self._url}/{name}", self._options))
+
+    def write(self, name: str, value: Any) -> None:
+        _storage.put(json.dumps(value).encode(), f"{self._url}/{name}", self._options)
+
+    def remove(self, names: Iterable[str]) -> None:
+        _storage.remove(self._url, names, self._options)
+
+    def add(self, local: str, name: str) -> None:
+        _storage.upload(local, f"{self._url}/{name}", self._options)
+
+
+@contextlib.contextmanager
+def unfinished_beside(path: str) -> Iterator[str]:
+    """A name beside the path. What has it at the end is removed."""
+    folder, name = os.path.split(path.rstrip(os.sep))
+    unfinished = os.path.join(folder, f".{name[:100]}.{uuid.uuid4().hex}{UNFINISHED}")
+    try:
+        yield unfinished
+    finally:
+        remove(unfinished)
+
+
+def remove(path: str) -> None:
+    """Removes a file or a folder, if it is there."""
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.remove(path)
