@@ -272,8 +272,8 @@ def test_append_adds_captures_once(tmp_path):
         return hn.read_pcap(spool).write_parquet(events, partition_by="day", append=True, **options)
 
     def expected():
-        table = hn.read_pcap(spool, columns=["file", "event", "ts", "packet"]).to_arrow()
-        return sorted(duckdb.sql("SELECT file, event, ts, packet FROM table").fetchall(), key=repr)
+        captured = hn.read_pcap(spool, columns=["file", "event", "ts", "packet"]).to_arrow()  # noqa: F841: DuckDB finds it by its name.
+        return sorted(duckdb.sql("SELECT file, event, ts, packet FROM captured").fetchall(), key=repr)
 
     first = write()
     assert first and all(re.fullmatch(r"day=[-\d]+/a.pcap-[0-9a-f]{12}.parquet", file) for file in first)
@@ -569,7 +569,7 @@ def test_partitions_hold_every_row_once(tmp_path):
         hn.read_pcap(deep).write_parquet(tmp_path / "deep", partition_by="file")
     hn.read_pcap(deep).write_parquet(tmp_path / "deep", partition_by="day")
     shutil.rmtree(tmp_path / "0123456789")
-    with pytest.raises(ValueError, match="needs the column"):
+    with pytest.raises(ValueError, match="need the column ts"):
         hn.read_pcap(CURL, columns=["ja4"]).write_parquet(tmp_path / "other", partition_by="day")
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(CURL.read_bytes()[:-10])

@@ -102,8 +102,10 @@ impl ParquetCompression {
     ///
     /// [`UnknownLevel`], unless it is from 1 to 22.
     pub fn zstd(level: Option<i32>) -> Result<Self, UnknownLevel> {
-        let level = level.unwrap_or(ZSTD_LEVEL);
-        ZstdLevel::try_new(level).map(|_| Self::Zstd(level)).map_err(|_| UnknownLevel { level })
+        match level.unwrap_or(ZSTD_LEVEL) {
+            level @ 1..=22 => Ok(Self::Zstd(level)),
+            level => Err(UnknownLevel { level }),
+        }
     }
 
     fn codec(self) -> Compression {

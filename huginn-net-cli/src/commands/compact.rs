@@ -43,6 +43,7 @@ fn lock(folder: &std::path::Path) -> Result<crate::state_lock::StateLock, Failur
 
 #[cfg(not(feature = "parquet"))]
 pub(super) fn run(args: &CompactArguments) -> Result<Outcome, Failure> {
-    let CompactArguments { folder: _, older_than: _ } = args;
+    let CompactArguments { folder, older_than } = args;
+    let _ = (folder, older_than);
     Err(Failure::NoTables)
 }

@@ -85,7 +85,7 @@ refusals! {
         => "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be read once it is complete";
     ROTATION_WITHOUT_FILE: "live -i IFACE -o - --rotate-size 1M"
         => "only a file can be rotated: name one with -o, or leave --rotate-size and --rotate-interval out";
-    PARQUET_OPTION: "live -i IFACE -o events.json --format json --hour-folders"
+    PARQUET_OPTION: "pcap --format json --tables -o target/tables FILE"
         => "{} is for --format parquet";
     ANONYMOUS_PACKETS: "extract --anonymize FILE -o OUT.pcapng FILE"
         => "packets that are written keep their addresses: leave --anonymize out";

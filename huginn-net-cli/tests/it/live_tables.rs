@@ -80,6 +80,7 @@ fn parquet_needs_file_and_rotation() {
         &["--format", "parquet", "-o", "-", "--rotate-interval", "1h"],
         &["--format", "arrow", "-o", "x"],
         &["--format", "parquet", "-o", "x", "--hour-folders", "--rotate-keep", "3"],
+        &["--format", "json", "-o", "x.json", "--hour-folders"],
         &["--format", "parquet", "-o", "/no/such/folder/x", "--hour-folders"],
     ] {
         let mut child = start("9", args);

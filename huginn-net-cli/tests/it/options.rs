@@ -54,9 +54,6 @@ fn page_says_what_is_refused() {
     let rows: Vec<_> = rows.filter(|(line, _)| *line != "huginn-net").collect();
     assert!(rows.len() > 20, "{}", rows.len());
     for (line, advice) in rows {
-        if line.contains("--hour-folders") && cfg!(not(feature = "parquet")) {
-            continue;
-        }
         let printed = refusal(line);
         // The names are those of the example.
         let mut rest = &*printed;
