@@ -18,7 +18,7 @@ use crate::interrupt::wait;
 use crate::stream::event_batches;
 
 /// Batches of a capture that wait for the writer: each has megabytes.
-const WAITING: usize = 2;
+const WAITING: usize = 1;
 
 /// The files of a capture, and its place among the captures.
 type Completed = (usize, Vec<String>);

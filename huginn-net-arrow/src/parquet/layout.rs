@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 
-use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -16,7 +15,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 pub(super) const GROUP_ROWS: usize = 1 << 16;
 
 /// Bytes of buffered rows from which on they are a row group: packets choose how long texts are.
-pub(super) const GROUP_BYTES: usize = 96 << 20;
+pub(super) const GROUP_BYTES: usize = 64 << 20;
 
 /// Rows that a file needs for Bloom filters and a page index. No row group of such a file has fewer, unless texts are long.
 pub(super) const MIN_GROUP_ROWS: usize = 10_000;
@@ -134,14 +133,11 @@ impl Layout {
         Ok(Self { columns, metadata, compression })
     }
 
-    /// The properties of a file with these rows, which are fewer than [`MIN_GROUP_ROWS`].
-    pub(super) fn small(&self, rows: &[RecordBatch]) -> WriterProperties {
+    /// The properties of a file of fewer rows than [`MIN_GROUP_ROWS`]. `is_absent`: whether the column at a place has no value.
+    pub(super) fn small(&self, is_absent: impl Fn(usize) -> bool) -> WriterProperties {
         let mut builder = self.properties().set_statistics_enabled(EnabledStatistics::Chunk);
-        for (path, name) in self.paths() {
-            let is_absent = |batch: &RecordBatch| {
-                batch.column_by_name(name).is_some_and(|column| column.null_count() == column.len())
-            };
-            if rows.iter().all(is_absent) {
+        for (place, (path, _)) in self.paths().enumerate() {
+            if is_absent(self.columns.get_column_root_idx(place)) {
                 builder = builder
                     .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
                     .set_column_compression(path.clone(), Compression::UNCOMPRESSED)

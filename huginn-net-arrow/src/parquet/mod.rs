@@ -3,6 +3,7 @@
 mod compact;
 mod folder;
 mod layout;
+mod rows;
 mod writer;
 
 pub use self::compact::{CompactError, compact};

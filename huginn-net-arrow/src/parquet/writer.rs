@@ -3,17 +3,15 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, TimestampMicrosecondType};
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
-use arrow_select::interleave::interleave_record_batch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 
-use super::layout::{GROUP_BYTES, GROUP_ROWS, Layout, MIN_GROUP_ROWS, ParquetCompression, TIME_COLUMNS};
+use super::layout::{GROUP_BYTES, GROUP_ROWS, Layout, MIN_GROUP_ROWS, ParquetCompression};
+use super::rows::{Rows, for_each_sorted};
 
 /// Rows that are sorted into one batch.
 const SORTED_ROWS: usize = 4096;
@@ -26,14 +24,14 @@ const EXPECTED_RATIO: usize = 32;
 
 /// Writes batches to a Parquet file.
 ///
-/// Rows are buffered until a row group has 65,536, or 96 MiB in memory. Those of a row group are sorted by `ts` and `ts_nanos`, which the
+/// Rows are buffered until a row group has 65,536, or 64 MiB in memory. Those of a row group are sorted by `ts` and `ts_nanos`, which the
 /// file declares, if it has these columns. A file of fewer than 10,000 rows has a short footer: neither Bloom filters nor a page index. The
 /// metadata of the schema are those of the file.
 pub struct ParquetWriter<W: Write + Send> {
     schema: SchemaRef,
     layout: Layout,
     state: State<W>,
-    rows: Vec<RecordBatch>,
+    rows: Vec<Rows>,
     row_count: usize,
     bytes: usize,
     rows_written: usize,
@@ -94,10 +92,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// If a row group cannot be written.
     pub fn write(&mut self, batch: RecordBatch) -> io::Result<()> {
-        let batch = shrunk(batch).map_err(from_arrow)?;
-        self.row_count = self.row_count.saturating_add(batch.num_rows());
-        self.bytes = self.bytes.saturating_add(batch.get_array_memory_size());
-        self.rows.push(batch);
+        let rows = Rows::from(batch);
+        self.row_count = self.row_count.saturating_add(rows.len);
+        self.bytes = self.bytes.saturating_add(rows.bytes());
+        self.rows.push(rows);
         while self.row_count >= GROUP_ROWS.saturating_add(MIN_GROUP_ROWS) {
             self.write_group(GROUP_ROWS)?;
         }
@@ -138,8 +136,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes the first rows as a row group.
     fn write_group(&mut self, row_count: usize) -> io::Result<()> {
         let group = self.take_rows(row_count);
+        let schema = SchemaRef::clone(&self.schema);
         let writer = self.begin(&group)?;
-        let written = write_sorted(writer, &group).and_then(|()| writer.flush());
+        let written = for_each_sorted(group, &schema, SORTED_ROWS, |batch| writer.write(batch));
+        let written = written.and_then(|()| writer.flush());
         if let Err(error) = written {
             self.state = State::Failed;
             return Err(from_parquet(error));
@@ -149,36 +149,35 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     /// Takes the first rows. A batch is split where they end.
-    fn take_rows(&mut self, row_count: usize) -> Vec<RecordBatch> {
+    fn take_rows(&mut self, row_count: usize) -> Vec<Rows> {
         let (mut group, mut missing) = (Vec::new(), row_count);
         let mut batches = std::mem::take(&mut self.rows).into_iter();
         while missing > 0
-            && let Some(batch) = batches.next()
+            && let Some(rows) = batches.next()
         {
-            if batch.num_rows() > missing {
-                let rest = batch.num_rows().saturating_sub(missing);
-                self.rows.push(batch.slice(missing, rest));
-                group.push(batch.slice(0, missing));
+            if rows.len > missing {
+                self.rows.push(rows.slice(missing, rows.len.saturating_sub(missing)));
+                group.push(rows.slice(0, missing));
                 missing = 0;
             } else {
-                missing = missing.saturating_sub(batch.num_rows());
-                group.push(batch);
+                missing = missing.saturating_sub(rows.len);
+                group.push(rows);
             }
         }
         self.rows.extend(batches);
         self.row_count = self.row_count.saturating_sub(row_count);
-        self.bytes = self.rows.iter().map(RecordBatch::get_array_memory_size).sum();
+        self.bytes = self.rows.iter().map(Rows::bytes).sum();
         group
     }
 
     /// Begins the file, whose first row group has these rows, unless it has begun.
-    fn begin(&mut self, group: &[RecordBatch]) -> io::Result<&mut ArrowWriter<W>> {
+    fn begin(&mut self, group: &[Rows]) -> io::Result<&mut ArrowWriter<W>> {
         if let State::Buffered(_) = self.state
             && let State::Buffered(out) = std::mem::replace(&mut self.state, State::Failed)
         {
-            let rows: usize = group.iter().map(RecordBatch::num_rows).sum();
-            let properties =
-                if rows < MIN_GROUP_ROWS { self.layout.small(group) } else { self.layout.large() };
+            let is_small = group.iter().map(|rows| rows.len).sum::<usize>() < MIN_GROUP_ROWS;
+            let is_absent = |column| group.iter().all(|rows| rows.is_absent(column));
+            let properties = if is_small { self.layout.small(is_absent) } else { self.layout.large() };
             // What the schema of Arrow has beyond that of Parquet is in the metadata already.
             let options =
                 ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
@@ -196,45 +195,6 @@ impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ParquetWriter").field("rows_written", &self.rows_written).finish_non_exhaustive()
     }
-}
-
-/// Returns a batch without memory for further rows.
-fn shrunk(batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let (schema, mut columns, rows) = batch.into_parts();
-    columns.iter_mut().for_each(Array::shrink_to_fit);
-    RecordBatch::try_new_with_options(schema, columns, &RecordBatchOptions::new().with_row_count(Some(rows)))
-}
-
-/// Writes rows by their time; those with equal times keep their order.
-fn write_sorted<W: Write + Send>(
-    writer: &mut ArrowWriter<W>,
-    rows: &[RecordBatch],
-) -> Result<(), ParquetError> {
-    let times: Vec<(i64, i32)> = rows.iter().flat_map(times).collect();
-    if times.is_sorted() {
-        return rows.iter().try_for_each(|batch| writer.write(batch));
-    }
-    let places =
-        rows.iter().enumerate().flat_map(|(batch, rows)| (0..rows.num_rows()).map(move |row| (batch, row)));
-    let mut order: Vec<_> = times.into_iter().zip(places).collect();
-    order.sort_by_key(|(time, _)| *time);
-    let rows: Vec<&RecordBatch> = rows.iter().collect();
-    for part in order.chunks(SORTED_ROWS) {
-        let places: Vec<(usize, usize)> = part.iter().map(|(_, place)| *place).collect();
-        writer.write(&interleave_record_batch(&rows, &places)?)?;
-    }
-    Ok(())
-}
-
-/// The times of the rows of a batch; none if it has no times.
-fn times(batch: &RecordBatch) -> Vec<(i64, i32)> {
-    let [micros, nanos] = TIME_COLUMNS.map(|name| batch.column_by_name(name));
-    let Some(micros) = micros.and_then(|column| column.as_primitive_opt::<TimestampMicrosecondType>()) else {
-        return Vec::new();
-    };
-    let nanos = nanos.and_then(|column| column.as_primitive_opt::<Int32Type>());
-    let nanos = |row| nanos.map_or(0, |nanos| nanos.values().get(row).copied().unwrap_or_default());
-    micros.values().iter().enumerate().map(|(row, micros)| (*micros, nanos(row))).collect()
 }
 
 fn failed() -> io::Error {
