@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import _native, _storage
 from ._storage import StorageOptions
+
+
+#: Seconds for which a read of a pipe waits.
+_WAIT_SECONDS = 0.1
 
 
 class Found(NamedTuple):
@@ -98,7 +103,29 @@ class Pipe:
         if self._is_used:
             raise ValueError("a pipe is read once: keep what the first use returned, or write its bytes to a file")
         self._is_used = True
-        return io.FileIO(0, closefd=False) if self._path == "-" else io.FileIO(self._path)
+        return PipeFile(self._path)
+
+
+class PipeFile:
+    """Standard input, a pipe or a device. A read waits for a moment only, so that Ctrl-C ends an analysis."""
+
+    def __init__(self, path: str) -> None:
+        self._is_open = False
+        # Opening would wait for a writer.
+        self._fd = 0 if path == "-" else os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        self._is_open = path != "-"
+
+    def read(self, size: int) -> bytes | None:
+        """What is there; None if there is nothing yet."""
+        if not select.select([self._fd], [], [], _WAIT_SECONDS)[0]:
+            return None
+        with contextlib.suppress(BlockingIOError):
+            return os.read(self._fd, size)
+        return None
+
+    def __del__(self) -> None:
+        if self._is_open:
+            os.close(self._fd)
 
 
 def list_files(path: str, storage_options: StorageOptions = None) -> list[Found]:

@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 use crate::errors::{ReadErrors, exception};
 use crate::events::Events;
 use crate::in_order::{InOrder, Texts};
-use crate::inputs::{Input, Inputs, PyReader};
+use crate::inputs::{Input, Inputs};
 use crate::interrupt::{Interrupt, Interruptible, wait};
 use crate::options::{Arguments, Options};
 use crate::stream::{Table, capsule, event_batches, host_record_batches, schema_capsule};
@@ -273,7 +273,7 @@ impl Origin {
                         "a file-like object is read once: pass a path or bytes to read again",
                     )
                 })?;
-                Input::File(PyReader(file.clone_ref(py)))
+                Input::File(file.clone_ref(py))
             }
         })
     }

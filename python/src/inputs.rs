@@ -8,9 +8,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use std::{fs, thread};
 
 use huginn_net::capture::MAX_SEARCHED_LEN;
+use huginn_net::core::CancelToken;
 use huginn_net::decrypt::add_sessions;
 use huginn_net::{CaptureError, CaptureReader};
 use pyo3::exceptions::PyUserWarning;
@@ -26,6 +28,8 @@ const GROUPS: u64 = 4;
 const OPENING_BYTES: u64 = 1 << 15;
 /// The first bytes of a pcapng file.
 const PCAPNG_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// Pause after a read that found nothing.
+const NO_DATA_INTERVAL: Duration = Duration::from_millis(1);
 /// Bytes of the captures of a group, at most, unless it is a single one.
 const MAX_GROUP_BYTES: u64 = 32 << 20;
 
@@ -33,7 +37,7 @@ const MAX_GROUP_BYTES: u64 = 32 << 20;
 pub(crate) enum Input {
     Path(PathBuf),
     Bytes(Arc<[u8]>),
-    File(PyReader),
+    File(Py<PyAny>),
     /// A function that opens a file-like object.
     Opener(Py<PyAny>),
 }
@@ -57,7 +61,7 @@ impl Input {
                     name: name.to_owned(),
                     source: io::Error::other(error),
                 })?;
-                open_object(name, PyReader(file), options)
+                open_object(name, file, options)
             }
         };
         Ok(reader?.max_compression_ratio(options.max_compression_ratio))
@@ -75,7 +79,8 @@ fn open_bytes(name: &str, bytes: &Arc<[u8]>, options: &Options) -> Result<Captur
 
 /// Opens a file-like object. One that can seek is read from here on, twice if it brings secrets. A pcapng file of at most 64 MiB may
 /// have them anywhere: it is read into memory.
-fn open_object(name: &str, file: PyReader, options: &Options) -> Result<CaptureReader, CaptureError> {
+fn open_object(name: &str, file: Py<PyAny>, options: &Options) -> Result<CaptureReader, CaptureError> {
+    let file = PyReader { file, cancel: options.cancel.clone() };
     let Some(mut file) = Seekable::new(&file) else { return open_stream(name, file, options) };
     let failed = |source| CaptureError::Open { name: name.to_owned(), source };
     let mut head = Vec::new();
@@ -145,12 +150,37 @@ fn add_secrets(
 }
 
 /// A Python object with a method `read`.
-pub(crate) struct PyReader(pub(crate) Py<PyAny>);
+struct PyReader {
+    file: Py<PyAny>,
+    cancel: CancelToken,
+}
 
 impl Read for PyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(len) = self.try_read(buffer)? {
+                return Ok(len);
+            }
+            if self.cancel.is_cancelled() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            thread::sleep(NO_DATA_INTERVAL);
+        }
+    }
+}
+
+impl PyReader {
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self { file: self.file.clone_ref(py), cancel: self.cancel.clone() }
+    }
+
+    /// Reads what is there; `None` if the object has nothing yet, as one that does not block.
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         Python::attach(|py| {
-            let data = self.0.call_method1(py, "read", (buffer.len(),))?;
+            let data = self.file.call_method1(py, "read", (buffer.len(),))?;
+            if data.is_none(py) {
+                return Ok(None);
+            }
             let data = data.bind(py);
             // Other objects with bytes, such as a memoryview, become bytes; a text is an error.
             let data = match data.cast::<PyBytes>() {
@@ -162,7 +192,7 @@ impl Read for PyReader {
             let data = data.as_bytes();
             let target = buffer.get_mut(..data.len()).ok_or(io::ErrorKind::InvalidData)?;
             target.copy_from_slice(data);
-            Ok(data.len())
+            Ok(Some(data.len()))
         })
     }
 }
@@ -177,10 +207,10 @@ impl Seekable {
     /// `None` if the object cannot seek.
     fn new(file: &PyReader) -> Option<Self> {
         Python::attach(|py| {
-            let file = file.0.bind(py);
-            let can_seek = file.call_method0("seekable").and_then(|can| can.extract()).unwrap_or(false);
-            let start = file.call_method0("tell").and_then(|start| start.extract()).ok();
-            start.filter(|_| can_seek).map(|start| Self { file: PyReader(file.clone().unbind()), start })
+            let object = file.file.bind(py);
+            let can_seek = object.call_method0("seekable").and_then(|can| can.extract()).unwrap_or(false);
+            let start = object.call_method0("tell").and_then(|start| start.extract()).ok();
+            start.filter(|_| can_seek).map(|start| Self { file: file.clone_ref(py), start })
         })
     }
 }
@@ -188,8 +218,7 @@ impl Seekable {
 impl Clone for Seekable {
     /// The same object, with the same position.
     fn clone(&self) -> Self {
-        let file = Python::attach(|py| self.file.0.clone_ref(py));
-        Self { file: PyReader(file), start: self.start }
+        Self { file: Python::attach(|py| self.file.clone_ref(py)), start: self.start }
     }
 }
 
@@ -207,8 +236,8 @@ impl Seek for Seekable {
             SeekFrom::End(offset) => (i128::from(offset), 2),
         };
         let position: u64 = Python::attach(|py| {
-            self.file.0.call_method1(py, "seek", (offset, whence))?;
-            self.file.0.call_method0(py, "tell")?.extract(py)
+            self.file.file.call_method1(py, "seek", (offset, whence))?;
+            self.file.file.call_method0(py, "tell")?.extract(py)
         })?;
         Ok(position.saturating_sub(self.start))
     }

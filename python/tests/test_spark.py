@@ -1,7 +1,10 @@
 """The data source on Sail, and with HUGINN_NET_SPARK on Spark itself."""
 
+import json
 import os
 import struct
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -214,6 +217,116 @@ def test_stream_reads_captures_as_they_appear(spark, tmp_path):
     # The batch that failed is first.
     assert read(settleSeconds="0", onError="skip") == (seen | {"open.pcap": 1})
     assert read(settleSeconds="0", onError="skip") == (seen | {"open.pcap": 1, "after.pcap": 1})
+
+
+def stream_rows(spark, folder, path, **options):
+    """Reads what is new, as a job that starts again with its checkpoint, and returns the captures so far with their rows."""
+    query = (
+        spark.readStream.format("huginn_net")
+        .options(**options)
+        .load(path)
+        .select("ts", "event", "file")
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "rows"))
+    )
+    query.awaitTermination()
+    return read_rows(spark, folder)
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" not in os.environ, reason="Sail 0.7 has no streams of Python data sources")
+def test_stream_reads_objects_as_they_appear(spark, s3, tmp_path):
+    """A bucket that grows and shrinks, while the job runs and while it does not."""
+    good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
+    rows, moment = hn.read_pcap(good).to_arrow().num_rows, iter(range(1_700_000_000, 1_800_000_000))
+
+    def add(name):
+        s3.put_object(Bucket="captures", Key=name, Body=good[:24] + struct.pack("<I", next(moment)) + good[28:])
+
+    def read(**options):
+        return stream_rows(spark, tmp_path, "s3://captures/caps/*.pcap", **options)
+
+    # The prefix does not exist yet.
+    assert read() == {}
+    seen = {}
+    for batch in (range(5), range(5, 10)):
+        for number in batch:
+            add(f"caps/{number}.pcap")
+            seen[f"caps/{number}.pcap"] = rows
+        assert read() == seen
+    # One job for all that follows.
+    query = (
+        spark.readStream.format("huginn_net")
+        .load("s3://captures/caps/*.pcap")
+        .select("file")
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(processingTime="1 second")
+        .start(str(tmp_path / "rows"))
+    )
+    for number in range(10, 13):
+        add(f"caps/{number}.pcap")
+        s3.delete_object(Bucket="captures", Key=f"caps/{number - 10}.pcap")
+        seen[f"caps/{number}.pcap"] = rows
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and (found := read_rows(spark, tmp_path)) != seen:
+            time.sleep(0.5)
+        assert found == seen
+    query.stop()
+    add("caps/5.pcap")
+    with pytest.raises(Exception, match="5.pcap: was replaced after it was read"):
+        read()
+    add("caps/last.pcap")
+    # The batch that failed is first.
+    assert read(onError="skip") == seen
+    assert read(onError="skip") == seen | {"caps/last.pcap": rows}
+    with pytest.raises(Exception, match="NoSuchBucket"):
+        stream_rows(spark, tmp_path / "other", "s3://other/caps/*.pcap")
+
+
+def read_rows(spark, folder):
+    found = spark.read.schema("file string").parquet(str(folder / "rows")).groupBy("file").count().collect()
+    return {row["file"].removeprefix("s3://captures/"): row["count"] for row in found}
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs no Spark")
+def test_offsets_name_three_hundred_objects_once(s3):
+    """Readers that start again with the last offset, as Spark starts them, while objects appear."""
+    good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
+    writers = [
+        threading.Thread(target=lambda first=first: [s3.put_object(Bucket="captures", Key=f"{number:03}.pcap", Body=good) for number in range(first, 300, 3)])
+        for first in range(3)
+    ]
+    for writer in writers:
+        writer.start()
+    source = HuginnNetDataSource({"path": "s3://captures"})
+    start, found, is_last = {"files": {}}, [], False
+    while not is_last:
+        is_last = not any(writer.is_alive() for writer in writers)
+        reader = source.streamReader(source.schema())
+        for _ in range(2):
+            end = json.loads(json.dumps(reader.latestOffset()))
+            found += [url for partition in reader.partitions(start, end) for url in partition.urls]
+            start = end
+    assert sorted(found) == [f"s3://captures/{number:03}.pcap" for number in range(300)]
+    (first, *_) = reader.partitions({"files": {}}, start)
+    assert sum(batch.num_rows for batch in reader.read(first)) == len(first.urls) * hn.read_pcap(good).to_arrow().num_rows
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs no Spark")
+def test_storage_options_are_those_of_the_package(s3, s3_server, monkeypatch):
+    s3.put_object(Bucket="captures", Key="x.pcap", Body=(CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes())
+    for name in s3_server:
+        monkeypatch.delenv(name)
+    options = {"endpoint": s3_server["AWS_ENDPOINT_URL"], "access_key_id": "a", "secret_access_key": "b"}
+    source = HuginnNetDataSource({"path": "s3://captures", "storageoptions": json.dumps(options)})
+    reader = source.reader(source.schema())
+    (partition,) = reader.partitions()
+    assert sum(batch.num_rows for batch in reader.read(partition)) > 20
+    for text in ("[]", "{"):
+        with pytest.raises(ValueError, match="option storageOptions"):
+            HuginnNetDataSource({"path": "s3://captures", "storageOptions": text})
 
 
 @pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs no Spark")

@@ -340,6 +340,17 @@ def test_pipe_is_opened_once(tmp_path):
     assert b"is empty" in empty.stderr
 
 
+def test_ctrl_c_ends_the_wait_for_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); import huginn_net as hn; hn.read_pcap(sys.argv[1]).to_arrow()"
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "pipe")], stderr=subprocess.PIPE)
+    time.sleep(1)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=10)
+    assert b"KeyboardInterrupt" in text
+
+
 def program_order(*arguments):
     """The captures in the order of the program."""
     run = subprocess.run([os.environ.get("HUGINN_NET", "huginn-net"), "pcap", "--format", "json", *arguments], capture_output=True, check=True)

@@ -278,6 +278,25 @@ fn key_logs_are_read_wherever_they_are() {
             // Blocks of other secrets count, too.
             assert!(reader.secrets_blocks() >= texts.len() as u64);
         }
+        for (blocks, on_the_way, is_at_an_end) in [
+            (&first, vec![("one", 0), ("two", 1)], true),
+            (&middle, vec![("three", 1)], false),
+            (&last, vec![("four", 1)], true),
+        ] {
+            let bytes = capture(order, std::slice::from_ref(blocks));
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let reader = CaptureReader::from_reader("a", Cursor::new(bytes.clone())).unwrap();
+            let mut end = Cursor::new(bytes);
+            end.set_position(7);
+            assert_eq!(reader.has_secrets_at_ends(end), is_at_an_end, "{on_the_way:?}");
+            let mut reader =
+                reader.on_key_log(move |text, packets| sender.send((text.to_vec(), packets)).unwrap());
+            while reader.read_frame().unwrap().is_some() {}
+            drop(reader);
+            let found: Vec<_> = receiver.iter().collect();
+            let wanted = on_the_way.iter().map(|(text, packets)| (text.as_bytes().to_vec(), *packets));
+            assert_eq!(found, wanted.collect::<Vec<_>>());
+        }
         for file in [file, file_with_middle, file_with_sections, file_without, file_of_damage] {
             std::fs::remove_file(file).unwrap();
         }

@@ -13,7 +13,8 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    /// Whether the analysis shall stop. A reader that waits for input asks.
+    pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
