@@ -2,7 +2,7 @@
 """Measures the tables of docs/scaling.md on this machine: scaling.py [--write] PROGRAM CAPTURE
 
 CAPTURE is an uncompressed capture, of a gigabyte or so; PROGRAM is huginn-net. Needs the package with
-pyarrow, s3fs and moto[server], and the programs git, gzip and zstd. Each row is one process, or for shards several one after the other: its
+pyarrow, obstore and moto[server,s3], and the programs git, gzip and zstd. Each row is one process, or for shards several one after the other: its
 processor time with what Python imports, the median of three runs. The object store is a server on this machine that answers every
 tenth request, and in a second run every third, with 503 Slow Down. It takes about four minutes of
 processor time for 762 MB.
@@ -164,8 +164,8 @@ def store(capture: str, size: float) -> Iterator[str]:
             os.environ.update(
                 AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY="secret", AWS_DEFAULT_REGION="us-east-1"
             )
-            put = "import s3fs, sys; s3 = s3fs.S3FileSystem(); s3.mkdir('captures'); s3.put(sys.argv[1], sys.argv[2])"
-            subprocess.run([sys.executable, "-c", put, capture, BUCKET], check=True)
+            put = "import boto3, sys; s3 = boto3.client('s3'); s3.create_bucket(Bucket='captures'); s3.upload_file(sys.argv[1], 'captures', 'capture.pcap')"
+            subprocess.run([sys.executable, "-c", put, capture], check=True)
             cost = measure(python(BUCKET), runs=1)
             assert cost.text == rows, "other rows than from the file"
             refused = output([sys.executable, "-c", f"import urllib.request; print(urllib.request.urlopen('{url}/refused').read().decode())"])
