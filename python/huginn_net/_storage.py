@@ -119,20 +119,24 @@ def existing(url: str, options: StorageOptions = None) -> set[str]:
 def upload(local: str | os.PathLike[str], url: str, options: StorageOptions = None) -> None:
     """Uploads a file as the object of this URL, or the files of a folder below it.
 
-    An object appears when all of it is there. If one of a folder fails, those before are deleted.
+    An object appears when all of it is there. If one of a folder fails, or Ctrl-C ends it, those before are deleted.
     """
     store, _, key = _open(url, options)
-    done: list[str] = []
+    local = Path(local)
+    if not local.is_dir():
+        with _errors(url, missing="no such bucket or container"):
+            _obstore().put(store, key, local)
+        return
+    targets: list[str] = []
     try:
-        for path, name in _files(Path(local)):
-            target = "/".join(part for part in (key.rstrip("/"), name) if part)
+        for path in sorted(path for path in local.rglob("*") if path.is_file()):
+            # Ctrl-C is seen once the upload of an object has ended.
+            targets.append(f"{key.rstrip('/')}/{path.relative_to(local).as_posix()}".lstrip("/"))
             with _errors(url, missing="no such bucket or container"):
-                _obstore().put(store, target, path)
-            done.append(target)
+                _obstore().put(store, targets[-1], path)
     except BaseException:
-        if done:
-            with contextlib.suppress(Exception):
-                _obstore().delete(store, done)
+        with contextlib.suppress(Exception):
+            _obstore().delete(store, targets)
         raise
 
 
@@ -143,13 +147,6 @@ def remove(url: str, names: Iterable[str], options: StorageOptions = None) -> No
     if keys:
         with _errors(url):
             _obstore().delete(store, keys)
-
-
-def _files(local: Path) -> Iterator[tuple[Path, str]]:
-    if local.is_dir():
-        yield from ((path, path.relative_to(local).as_posix()) for path in sorted(local.rglob("*")) if path.is_file())
-    else:
-        yield local, ""
 
 
 class RemoteFile(io.RawIOBase):
@@ -248,11 +245,12 @@ def _store(root: str, options: StorageOptions) -> Any:
     variables = sorted(item for item in os.environ.items() if item[0].startswith(("AWS_", "AZURE_", "GOOGLE_")))
     # The connections of a process do not survive a fork.
     key = os.getpid(), root, repr(options), repr(variables)
-    if key not in _STORES:
+    store = _STORES.get(key)
+    if store is None:
         if len(_STORES) >= _MAX_STORES:
             _STORES.clear()
-        _STORES[key] = _new_store(root, dict(options or {}))
-    return _STORES[key]
+        store = _STORES[key] = _new_store(root, dict(options or {}))
+    return store
 
 
 #: Stores with their connections.
@@ -302,11 +300,15 @@ def _profile(options: dict[str, Any]) -> Any:
 
 
 def _http_meta(store: Any, key: str, url: str) -> Any:
-    with contextlib.suppress(PermissionError, NotImplementedError), _errors(url):
-        return _obstore().head(store, key)
-    # A signed URL may be for GET alone.
-    with _errors(url):
-        return _obstore().get(store, key).meta
+    try:
+        with _errors(url):
+            return _obstore().head(store, key)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        # A signed URL may be for GET alone.
+        with _errors(url):
+            return _obstore().get(store, key).meta
 
 
 def _list(store: Any, prefix: str, url: str) -> Iterator[Any]:
@@ -333,9 +335,11 @@ def _errors(url: str, missing: str | None = None) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise OSError(f"{url}: {missing}") if missing else FileNotFoundError(f"{url}: not found") from None
+        raise (OSError if missing else FileNotFoundError)(f"{shown(url)}: {missing or 'not found'}") from None
     except exceptions.BaseError as error:
         reason = str(error).partition("Debug source")[0].strip()
+        if query := urllib.parse.urlsplit(url).query:
+            url, reason = shown(url), reason.replace(query, "…")
         kind: type[OSError] = OSError
         if isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)):
             kind = PermissionError

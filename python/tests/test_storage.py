@@ -93,8 +93,31 @@ def test_objects_are_read_from_web_servers(s3, s3_server):
     table = hn.read_pcap(url).to_arrow()
     assert table.num_rows == ROWS
     assert set(table["file"].to_pylist()) == {f"{s3_server['AWS_ENDPOINT_URL']}/captures/d/x%20y.pcap"}
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as error:
         hn.read_pcap(s3.generate_presigned_url("get_object", Params={"Bucket": "captures", "Key": "none.pcap"}))
+    assert "ignature" not in str(error.value)
+
+
+def test_web_servers_may_answer_get_alone():
+    import http.server
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(DATA)))
+            self.end_headers()
+            self.wfile.write(DATA)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    # HEAD is 501 there: it is not asked again for long.
+    options = {"retry_config": {"max_retries": 0}}
+    assert rows_of(f"http://127.0.0.1:{server.server_port}/x.pcap", storage_options=options) == ROWS
+    server.shutdown()
+    server.server_close()
 
 
 class Server:
