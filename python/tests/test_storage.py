@@ -1,5 +1,6 @@
 """Captures in object storage, pipes, and folders that grow."""
 
+import gzip
 import io
 import itertools
 import json
@@ -202,6 +203,14 @@ def test_secrets_of_urls_and_file_objects_count(s3, server, tmp_path):
     assert requests_of(hn.read_pcap(behind)) == wanted
     with open(SECRETS, "rb") as file:
         assert rows_of(file) == rows
+    # Of a compressed one, those before the first packet.
+    (section,) = struct.unpack_from("<I", data, 4)
+    at = data.index(b"KSLT") - 8
+    (length,) = struct.unpack_from("<I", data, at + 4)
+    first = gzip.compress(data[:section] + data[at : at + length] + data[section:at] + data[at + length :])
+    put(s3, "x.pcapng.gz", first)
+    assert requests_of(hn.read_pcap(io.BytesIO(first))) == wanted
+    assert requests_of(hn.read_pcap("s3://captures/x.pcapng.gz")) == wanted
 
 
 def test_long_captures_are_received_again_if_they_have_secrets(s3, server, tmp_path):
@@ -452,6 +461,14 @@ def test_follow_waits_for_files_that_are_written(tmp_path):
     for _ in hn.follow(tmp_path / "captures", state=tmp_path / "other", once=True).captures():
         with pytest.raises(BlockingIOError, match="another process"):
             list(hn.follow(tmp_path / "captures", state=tmp_path / "other", once=True))
+    # It goes on with what comes.
+    found = []
+    for batch in hn.follow(tmp_path / "captures", state=tmp_path / "third", poll_seconds=0.01, settle_seconds=0):
+        found += batch["file"].to_pylist()
+        if len(found) == 3 * ROWS:
+            break
+        path.with_name(f"{len(found)}.pcap").write_bytes(capture())
+    assert len(set(found)) == 3
     (tmp_path / "state").write_text("{}\n")
     with pytest.raises(ValueError, match="name a new file"):
         list(follow())
