@@ -40,6 +40,7 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `capture` | yes | [`CaptureReader`]: capture files, with their formats and compressions |
+//! | `find` | no | `capture::find_in_directory`: the captures that a directory or a pattern names |
 //! | `decrypt` | yes | `Configure::secrets`: HTTP inside TLS and QUIC, with logged secrets |
 //! | `anonymize` | no | `anonymize::Anonymizer`: pseudonyms that keep prefixes take the place of addresses |
 //! | `bpf` | no | filter expressions of pcap-filter(7), run by the libpcap of the system, which is loaded at run time |

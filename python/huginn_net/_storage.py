@@ -18,8 +18,11 @@ StorageOptions = dict[str, Any] | None
 _NESTED = ("client_options", "retry_config", "credential_provider")
 
 #: Options of the HTTP client among those of a store, as other libraries on object_store take them, with a prefix or without.
-_CLIENT = ("allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_url", "timeout", "user_agent")
+_CLIENT = ("allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_url", "read_timeout", "timeout", "user_agent")
 _PREFIXES = ("aws_", "azure_", "google_")
+
+#: A long object, or one that is read slowly, takes longer than the 30 seconds that obstore gives a request: what stalls is an error.
+_TIMEOUTS = {"timeout": "7days", "read_timeout": "60s"}
 
 #: Where the endpoint of a store like S3 is configured.
 _ENDPOINTS = ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url")
@@ -274,6 +277,7 @@ def _new_store(root: str, options: dict[str, Any]) -> Any:
             nested["credential_provider"] = provider
     if (endpoint or root).startswith("http://"):
         client.setdefault("allow_http", True)
+    client = {**_TIMEOUTS, **client}
     with _errors(root):
         if root.startswith("http"):
             return module.store.HTTPStore.from_url(root, client_options=client, **nested)
@@ -319,7 +323,7 @@ def _list(store: Any, prefix: str, url: str) -> Iterator[Any]:
 
 
 def _object(root: str, meta: Any) -> Object:
-    version = (meta["e_tag"] or "").strip('"') or meta["version"] or str(meta["last_modified"].timestamp())
+    version = (meta["e_tag"] or "").strip('"') or meta["version"] or str(int(meta["last_modified"].timestamp()))
     return Object(f"{root}/{meta['path']}", meta["size"], version)
 
 
@@ -359,5 +363,5 @@ def _obstore() -> Any:
         import obstore.exceptions
         import obstore.store
     except ImportError:
-        raise ImportError("URLs need the package obstore: pip install 'huginn-net[storage]'") from None
+        raise ImportError("URLs need the package obstore: pip install obstore") from None
     return obstore
