@@ -42,10 +42,13 @@ for file in huginn_net/_native.abi3.so huginn_net/py.typed LICENSE-MIT LICENSE-A
 done
 python3 -m venv "$folder/empty"
 env -i PATH=/usr/bin:/bin "$folder/empty/bin/pip" install --quiet --no-index --find-links "$folder" huginn-net
-env -i PATH=/usr/bin:/bin "$folder/empty/bin/python" -c \
-    'import huginn_net as hn; print([event["ja4"] for event in hn.read_pcap("captures/tls/tls-curl/tls-curl.pcap") if "ja4" in event])' |
-    tee "$folder/first"
-grep t13d "$folder/first" >/dev/null
+# The first example of the page needs no other package.
+awk '/^```python$/ { inside = 1; next } /^```$/ && inside { exit } inside' python/README.md >"$folder/first.py"
+env -i PATH=/usr/bin:/bin "$folder/empty/bin/python" "$folder/first.py" | tee "$folder/first"
+grep ' t13d' "$folder/first" >/dev/null
+# A method whose package is missing says what to install.
+env -i PATH=/usr/bin:/bin "$folder/empty/bin/python" -c 'import huginn_net as hn; hn.read_pcap([]).to_polars()' 2>"$folder/missing" || true
+grep 'pip install "huginn-net\[polars\]"' "$folder/missing" >/dev/null
 
 environment tables boto3 deltalake duckdb "moto[server,s3]" mypy obstore pandas polars pyarrow "pyiceberg[sql-sqlite]" pysail==0.7.* pyspark-client==4.1.* pytest pytz
 run_tests tables python/tests

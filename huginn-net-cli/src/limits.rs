@@ -16,9 +16,6 @@ pub(crate) const MAX_DATABASE_BYTES: u64 = 16 << 20;
 /// Maximum length of a path in a list of captures, in bytes: `PATH_MAX` of Linux.
 pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
-/// Maximum size of a file of `--baseline`, in bytes. A full one, whose values are all as long as possible, has 155 MiB.
-pub(crate) const MAX_BASELINE_BYTES: u64 = 192 << 20;
-
 // `watch`.
 
 /// Maximum number of files of a watched directory: a file each second for a day and a half. Their names take some 20 MB.

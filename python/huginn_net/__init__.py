@@ -16,19 +16,22 @@ from importlib.metadata import version
 from typing import Any
 
 from . import _native
+from ._analyzer import Analyzer
 from ._capture import Capture, read_pcap
 from ._columns import hassh, hassh_server, ja3_hash, ja3s_hash, ja4, ja4_stable
 from ._follow import Follow, follow
 from ._hosts import HostRecords, HostTable, host_events
 from ._live import Live, live
 from ._native import CaptureError, CaptureWarning, ClientHello, Column, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
-from ._options import HOST_EVENTS, LiveOptions, ReadOptions
+from ._options import HOST_EVENTS, AnalyzerOptions, LiveOptions, ReadOptions
 from ._queries import register_duckdb, scan_pcap, sql
 from .names import name_clients
 
 __version__ = version("huginn-net")
 
 __all__ = [
+    "Analyzer",
+    "AnalyzerOptions",
     "Capture",
     "CaptureError",
     "CaptureWarning",

@@ -76,6 +76,15 @@ class ReadOptions(AnalysisOptions, total=False):
     progress: bool | ProgressFunction
 
 
+class AnalyzerOptions(AnalysisOptions, total=False):
+    """Options of `Analyzer`."""
+
+    from_: Time | None
+    to: Time | None
+    dictionaries: bool
+    hosts: bool
+
+
 class LiveOptions(AnalysisOptions, total=False):
     """Options of `live`."""
 

@@ -1,5 +1,6 @@
 //! The native part of the Python package `huginn_net`.
 
+mod analyzer;
 mod bytes;
 mod capture;
 mod column;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::analyzer::Analyzer;
     #[pymodule_export]
     use crate::bytes::{
         ClientHello, Http2Client, TcpSyn, client_fingerprint, client_hello, explain, http2_client, tcp_syn,

@@ -248,7 +248,7 @@ fn invalid(error: impl ToString) -> PyErr {
 }
 
 /// Names the option and the file in an error of the system.
-fn failed(option: &str, path: &Path, error: &io::Error) -> PyErr {
+pub(crate) fn failed(option: &str, path: &Path, error: &io::Error) -> PyErr {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or(&text);
     PyOSError::new_err((error.raw_os_error(), format!("{option}: {reason}"), path.display().to_string()))

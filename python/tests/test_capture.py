@@ -988,14 +988,47 @@ def test_client_fingerprint():
     assert hn.client_fingerprint(tls=hello[:40], http=b"\0") == hn.client_fingerprint() == {}
 
 
-def test_queries_of_schema_page_run():
+def queries_of_schema_page():
+    """Those for DuckDB, and those for every engine."""
     page = (CAPTURES.parent / "docs/schema.md").read_text()
     queries = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    assert len(queries) == 5
+    return [query for query in queries if "events.parquet" in query], [query for query in queries if "events.parquet" not in query]
+
+
+def test_queries_of_schema_page_run():
+    of_duckdb, of_all = queries_of_schema_page()
+    assert (len(of_duckdb), len(of_all)) == (5, 3)
     capture = hn.read_pcap([str(CAPTURES / "http/*/*.pcap"), str(CAPTURES / "tls/*/*.pcap")])
     events = capture.to_arrow()  # noqa: F841: DuckDB finds it by its name.
-    for query in queries:
+    for query in of_duckdb:
         assert duckdb.sql(query.replace("'events.parquet'", "events")).fetchall(), query
+
+
+def test_queries_of_schema_page_have_the_same_rows_in_duckdb_and_polars():
+    """At most five lines each, with the rows that Python finds."""
+    _, of_all = queries_of_schema_page()
+    assert all(len(query.splitlines()) <= 5 for query in of_all)
+    captures = [str(CAPTURES / pattern) for pattern in ("tls/*/*.pcap", "ssh/*/*.pcap", "hosts/*/*.pcap")]
+    frame = hn.read_pcap(captures).to_polars().with_columns(pl.col("ts").min() + pl.duration(microseconds=pl.int_range(pl.len())))
+    # The same events a week before, but of half of the clients: the software of the others grew.
+    software = frame["software_application"].drop_nulls().unique().sort().to_list()
+    assert len(software) > 3
+    before = frame.filter(pl.col("software_application").is_in(software[::2])).with_columns(pl.col("ts").dt.offset_by("-10d"))
+    events = pl.concat([frame, before])
+    found = []
+    for query in of_all:
+        rows = duckdb.sql(query).fetchall()
+        assert rows and rows == pl.SQLContext(events=events).execute(query, eager=True).rows(), query
+        found.append(rows)
+    grown, servers, changed = found
+    assert sorted(name for name, *_ in grown) == software[1::2] and all(hosts > before for _, hosts, before in grown)
+    hellos = frame.filter(event="tls_server").select("server_ip", "server_port", pl.col("tls_group").fill_null(""))
+    agreed = {row[:2] for row in hellos.rows() if "MLKEM" in row[2]}
+    assert {row[:2] for row in servers} == {row[:2] for row in hellos.rows()} - agreed and agreed
+    assert [row[2:] for row in changed] == frame.filter(event="host_change").sort("ts").select("change_from", "change_to").rows()
+    assert [row[3] for row in changed] == ["Windows"]
+    lazily = pl.SQLContext(events=hn.scan_pcap(captures)).execute(of_all[1]).collect().rows()
+    assert lazily == servers == hn.sql(of_all[1], captures).fetchall()
 
 
 def test_analysis_runs_without_the_gil():

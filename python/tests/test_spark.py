@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import struct
 import threading
 import time
@@ -48,6 +49,31 @@ def test_counts_by_event_equal_those_of_one_process(spark):
     expected = counts_of(hn.read_pcap(pattern, on_error="skip"))
     assert {row["event"]: row["count"] for row in rows} == expected
     assert sum(expected.values()) > 4000
+
+
+def test_queries_of_schema_page_have_rows_of_duckdb(spark):
+    duckdb = pytest.importorskip("duckdb")
+    page = (CAPTURES.parent / "docs/schema.md").read_text()
+    queries = [query for query in re.findall(r"```sql\n(.*?)```", page, re.DOTALL) if "events.parquet" not in query]
+    pattern = str(CAPTURES / "[hst]*/*/*.pcap")
+    spark.read.format("huginn_net").option("onError", "skip").load(pattern).createOrReplaceTempView("events")
+    events = hn.read_pcap(pattern, on_error="skip").to_arrow()  # noqa: F841: DuckDB finds it by its name.
+    assert len(queries) == 3
+    for query in queries:
+        rows, expected = [tuple(row) for row in spark.sql(query).collect()], duckdb.sql(query).fetchall()
+        without_times = [[value for value in row if not hasattr(value, "year")] for row in rows]
+        assert without_times == [[value for value in row if not hasattr(value, "year")] for row in expected] != [], query
+
+
+def test_options_select_packets_and_events(spark):
+    path = str(CAPTURES / "tls/tls-curl/tls-curl.pcap")
+    options = {"where": "alpn == 'h2'", "net": "192.0.2.0/24", "excludePort": "80,8080", "from": "2020-01-01", "filter": "tcp"}
+    rows = spark.read.format("huginn_net").options(**options).load(path).select("event", "packet").collect()
+    expected = hn.read_pcap(path, where="alpn == 'h2'", columns=["event", "packet"]).to_arrow().to_pylist()
+    assert [row.asDict() for row in rows] == expected != []
+    for name, text in (("port", "70000"), ("where", "sni = "), ("from", "noon")):
+        with pytest.raises(Exception, match=f"(?i){name}"):
+            spark.read.format("huginn_net").option(name, text).load(path).collect()
 
 
 def test_schema_selects_columns(spark):

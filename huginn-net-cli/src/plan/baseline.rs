@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use huginn_net::hosts::state::MAX_BASELINE_BYTES;
 use huginn_net::hosts::{Baseline, Hosts, ObservationPoint};
 use huginn_net::observation::BaselineType;
 
 use crate::args::BaselineArguments;
 use crate::failure::Failure;
-use crate::limits::MAX_BASELINE_BYTES;
 use crate::paths::{check_directory_writable, name_of, replace_file, resolved};
 use crate::read::read_file;
 

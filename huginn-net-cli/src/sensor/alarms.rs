@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
 use huginn_net::core::{Amount, Escaped};
+use huginn_net::hosts::state::MAX_SAVED_ALERTS;
 use huginn_net::{Event, Observation};
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +25,7 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Maximum number of alerts without proof whose last line is remembered, and of proven ones, in a megabyte each. Beyond it, alerts are
 /// counted in one line for each interval.
-const MAX_ALARMS: usize = 1 << 14;
-
-/// Maximum number of lines that a state has.
-pub(super) const MAX_SAVED_ALARMS: usize = MAX_ALARMS * 2;
+const MAX_ALARMS: usize = MAX_SAVED_ALERTS / 2;
 
 /// Maximum length of a name of a server in a line about an alert, in bytes.
 const MAX_ALARM_NAME_BYTES: usize = 255;

@@ -19,6 +19,7 @@ mod scores;
 mod seen_by;
 mod server_facts;
 mod server_header;
+pub mod state;
 mod stored;
 mod systems;
 mod tools;

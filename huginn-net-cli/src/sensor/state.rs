@@ -1,7 +1,5 @@
 //! `--state`: host profiles and fingerprints that survive a restart.
 
-mod file;
-
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -9,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use huginn_net::Timestamp;
 use huginn_net::core::Amount;
+use huginn_net::hosts::state::{self, StateContent, StateError, StateWriter};
 use huginn_net::hosts::{HostId, HostRecordError, Hosts, ObservationPoint, SavedHost};
+use serde::de::IgnoredAny;
 
-use self::file::{Content, StateWriter, Unreadable};
 use super::alarms::SavedAlarm;
 use super::status::LiveStatus;
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ const HOST_STATE_INTERVAL: Duration = Duration::from_secs(300);
 /// What became of the state file at the start.
 pub(super) struct Restored {
     path: PathBuf,
-    outcome: Result<Content, Unreadable>,
+    outcome: Result<StateContent<SavedAlarm>, StateError>,
 }
 
 /// Reads the state, and adds its hosts and fingerprints to the table. Call it before the capture begins: packets would wait meanwhile.
@@ -38,7 +38,7 @@ pub(super) struct Restored {
 /// The file cannot be opened, or is not a regular file.
 pub(super) fn restore(plan: &StatePlan, hosts: &mut Hosts) -> Result<Option<Restored>, Failure> {
     let Some(file) = open(&plan.path)? else { return Ok(None) };
-    let outcome = file::restore(file, hosts, &plan.database, plan.point.site.as_deref());
+    let outcome = state::restore(file, hosts, &plan.database, plan.point.site.as_deref());
     if matches!(&outcome, Err(error) if !error.is_foreign()) {
         hosts.clear();
     }
@@ -62,7 +62,7 @@ pub(super) fn check_rights(plan: &StatePlan) -> Result<(), OutputError> {
 /// The file cannot be opened, or is not a regular file.
 pub(super) fn check(plan: &StatePlan) -> Result<Option<String>, Failure> {
     let Some(file) = open(&plan.path)? else { return Ok(None) };
-    Ok(file::verify(file, plan.point.site.as_deref())
+    Ok(state::verify(file, plan.point.site.as_deref())
         .err()
         .map(|error| format!("{}: {error}", name_of(&plan.path))))
 }
@@ -90,9 +90,9 @@ pub(crate) fn read_hosts(
         source: io::Error::new(io::ErrorKind::NotFound, "no such file"),
     };
     let file = open(path)?.ok_or_else(not_found)?;
-    let read = file::read(file, None, add);
+    let read = state::read::<IgnoredAny>(file, None, add);
     Ok(read
-        .map(|(Content { point, left_out, .. }, _)| StateSummary { point, left_out })
+        .map(|(StateContent { point, left_out, .. }, _)| StateSummary { point, left_out })
         .map_err(|error| format!("{}: {error}", name_of(path))))
 }
 
@@ -127,7 +127,7 @@ impl Restored {
                     let hosts = Amount(left_out, "host(s)");
                     messages.warn(&format_args!("{}: {hosts} left out: {reason}", name_of(&path)));
                 }
-                content.alarms
+                content.alerts
             }
             Err(error) => {
                 let aside = unread_name(&path);
@@ -183,11 +183,11 @@ impl StateKeeper {
         self.requests.request();
         let _ = self.thread.join();
         let written = replace_private_file(&self.path, |out| {
-            let mut writer = StateWriter::new(out, &self.point)?;
+            let mut writer = StateWriter::new(out, &self.point, now())?;
             for id in hosts.ids_by_age() {
                 hosts.saved(id).map_or(Ok(()), |host| writer.add(&host))?;
             }
-            writer.add_alarms(&self.status.alarms().saved())?;
+            writer.add_alerts(&self.status.alarms().saved())?;
             writer.finish(hosts.learned().as_ref())
         });
         self.status.state().count(written.is_ok());
@@ -205,7 +205,8 @@ fn write_on_request(
     requests: &Receiver<()>,
 ) {
     while !matches!(requests.recv_timeout(HOST_STATE_INTERVAL), Err(RecvTimeoutError::Disconnected)) {
-        let written = replace_private_file(path, |out| write_hosts(StateWriter::new(out, point)?, status));
+        let written =
+            replace_private_file(path, |out| write_hosts(StateWriter::new(out, point, now())?, status));
         match written {
             // The last state is that of the end.
             Err(_) if status.has_ended() => return,
@@ -219,6 +220,10 @@ fn write_on_request(
             }
         }
     }
+}
+
+fn now() -> Timestamp {
+    SystemTime::now().into()
 }
 
 fn report_left_out(left_out: u64, path: &Path, messages: &Messages) {
@@ -239,7 +244,38 @@ fn write_hosts<W: io::Write>(mut writer: StateWriter<W>, status: &LiveStatus) ->
         });
         copied.ok_or_else(ended)?.iter().try_for_each(|host| writer.add(host))?;
     }
-    writer.add_alarms(&status.alarms().saved())?;
+    writer.add_alerts(&status.alarms().saved())?;
     let learned = status.query_hosts(|hosts| hosts.learned()).ok_or_else(ended)?;
     writer.finish(learned.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::{CaptureReader, Configure, Database, Event, HuginnNet, Observers};
+
+    use super::*;
+
+    #[test]
+    fn a_state_that_turns_out_bad_leaves_no_trace() {
+        let analyzer = || HuginnNet::builder_with(Observers::default().profiles(true)).build();
+        let mut first = analyzer();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/hosts/hosts-plain/hosts-plain.pcap");
+        first.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| {}).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes, &ObservationPoint::default(), now()).unwrap();
+        let hosts = first.shared_state();
+        hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
+        writer.add_alerts(&["not a host"]).unwrap();
+        writer.finish(None).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.jsonl");
+        fs::write(&path, &bytes).unwrap();
+        let plan =
+            StatePlan { path, point: ObservationPoint::default(), database: Database::builtin().clone() };
+        let mut second = analyzer();
+        let restored = restore(&plan, second.shared_state_mut()).unwrap().unwrap();
+        assert!(matches!(restored.outcome, Err(StateError::Line(_))));
+        let counters = second.shared_state().counters();
+        assert_eq!((counters.restored, counters.seen, counters.cleared, counters.active), (0, 0, 0, 0));
+    }
 }

@@ -1,27 +1,31 @@
-//! The format of a state: JSON Lines of a header, a line for each host with the oldest update first, one for each alert that had a line on
+//! Files with which a host table survives a restart, as those of `live --state`: JSON Lines of a header, a line for each host with the oldest update first, one for each alert that had a line on
 //! standard error in the last hour, a baseline if there is one, and an end with a hash, without which a file is damaged.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use huginn_net::core::{Escaped, HexDigits};
-use huginn_net::hosts::{Baseline, HostRecordError, Hosts, ObservationPoint, SavedHost};
-use huginn_net::{Database, Timestamp};
+use huginn_net_core::{Escaped, HexDigits, Timestamp};
+use huginn_net_db::Database;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::limits::MAX_BASELINE_BYTES;
-use crate::sensor::alarms::{MAX_SAVED_ALARMS, SavedAlarm};
+use super::{Baseline, HostRecordError, Hosts, ObservationPoint, SavedHost};
 
-/// Maximum size of a file of `live --state`, in bytes: several times that of a full table.
+/// Maximum size of the file of a baseline, in bytes. A full one, whose values are all as long as possible, has 155 MiB.
+pub const MAX_BASELINE_BYTES: u64 = 192 << 20;
+
+/// Maximum number of alerts in a state.
+pub const MAX_SAVED_ALERTS: usize = 1 << 15;
+
+/// Maximum size of a state, in bytes: several times that of a full table.
 const MAX_HOST_STATE_BYTES: u64 = 1 << 30;
 
-/// Maximum length of a line of `live --state`, in bytes: that of a host with eight tools, each with 32,768 ranges of ports and 1,024 targets,
+/// Maximum length of a line, in bytes: that of a host with eight tools, each with 32,768 ranges of ports and 1,024 targets,
 /// has 4 MiB.
 const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
 
-/// Maximum size of the hosts of a file of `live --state`, in bytes: the rest is for the baseline, the header and the end.
+/// Maximum size of the hosts of a state, in bytes: the rest is for the baseline, the header and the end.
 const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES;
 
 /// Maximum number of characters of the name of a sensor or site that is read.
@@ -32,41 +36,55 @@ const VERSION: u32 = 2;
 
 /// Why a state cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unreadable {
+#[non_exhaustive]
+pub enum StateError {
+    /// It is another file.
     #[error("{0}")]
     NotAState(&'static str),
+    /// It is of another site.
     #[error("of the site '{there}', and this sensor is at '{here}'")]
-    OtherSite { there: String, here: String },
+    OtherSite {
+        /// The site of the state.
+        there: String,
+        /// The site of the sensor.
+        here: String,
+    },
+    /// It has another version of the format.
     #[error("version {0} of the format; this program reads version {VERSION}")]
     Version(u32),
+    /// It is not as it was written.
     #[error("damaged: {0}")]
     Damaged(&'static str),
+    /// A line is invalid.
     #[error("damaged: line {0} is invalid")]
     Line(u64),
+    /// It cannot be read.
     #[error("{0}")]
     Read(#[from] io::Error),
 }
 
-impl Unreadable {
+impl StateError {
     /// Whether nothing of the file was used.
-    pub(super) fn is_foreign(&self) -> bool {
+    pub fn is_foreign(&self) -> bool {
         matches!(self, Self::NotAState(_) | Self::OtherSite { .. } | Self::Version(_))
     }
 }
 
-/// What a state held.
+/// What a state held, with alerts of the type `A`.
 #[derive(Debug)]
-pub(super) struct Content {
-    pub(super) hosts: u64,
-    pub(super) fingerprints: u64,
+pub struct StateContent<A> {
+    /// Number of hosts that were restored.
+    pub hosts: u64,
+    /// Number of values of the baseline that were learned.
+    pub fingerprints: u64,
     /// When it was written.
-    pub(super) written: String,
+    pub written: String,
     /// The sensor that wrote it.
-    pub(super) point: ObservationPoint,
+    pub point: ObservationPoint,
     /// The alerts that had a line.
-    pub(super) alarms: Vec<SavedAlarm>,
+    pub alerts: Vec<A>,
     /// Number of hosts that could not be restored, and the reason of the first one.
-    pub(super) left_out: Option<(u64, HostRecordError)>,
+    pub left_out: Option<(u64, HostRecordError)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -112,7 +130,7 @@ const BASELINE_PREFIX: &[u8] = br#"{"huginn_net_baseline":"#;
 const WATCH_PREFIX: &[u8] = br#"{"huginn_net_watch":"#;
 
 /// Writes a state.
-pub(super) struct StateWriter<W> {
+pub struct StateWriter<W> {
     out: W,
     hash: Sha256,
     hosts: u64,
@@ -124,9 +142,11 @@ pub(super) struct StateWriter<W> {
 }
 
 impl<W: Write> StateWriter<W> {
-    /// Writes the header.
-    pub(super) fn new(out: W, point: &ObservationPoint) -> io::Result<Self> {
-        let now = Timestamp::from(SystemTime::now());
+    /// Writes the header. `now`: the time that the state names.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn new(out: W, point: &ObservationPoint, now: Timestamp) -> io::Result<Self> {
         let written = Timestamp::new(now.as_secs(), 0, 0).to_string();
         let (hash, rest) = (Sha256::new(), MAX_SAVED_HOSTS_BYTES);
         let mut writer = Self { out, hash, hosts: 0, left_out: 0, line: Vec::new(), rest };
@@ -154,7 +174,10 @@ impl<W: Write> StateWriter<W> {
     }
 
     /// Writes a host, unless the hosts of the file are too long then: hostile texts have up to six characters a byte.
-    pub(super) fn add(&mut self, host: &SavedHost) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn add(&mut self, host: &SavedHost) -> io::Result<()> {
         self.set_line(host)?;
         let len = self.line.len() as u64;
         match self.rest.checked_sub(len).filter(|_| len <= MAX_STATE_LINE_BYTES) {
@@ -169,14 +192,20 @@ impl<W: Write> StateWriter<W> {
         }
     }
 
-    /// Writes the alerts that had a line. Call it after the hosts.
-    pub(super) fn add_alarms(&mut self, alarms: &[SavedAlarm]) -> io::Result<()> {
-        alarms.iter().try_for_each(|alarm| self.write(alarm))
+    /// Writes alerts, whose first field is `alert`. Call it after the hosts.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn add_alerts<A: Serialize>(&mut self, alerts: &[A]) -> io::Result<()> {
+        alerts.iter().try_for_each(|alert| self.write(alert))
     }
 
     /// Writes the fingerprints that the baseline of the analysis did not have at its start, and the end. Returns the number of hosts that
     /// were left out.
-    pub(super) fn finish(mut self, learned: Option<&Baseline>) -> io::Result<u64> {
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(mut self, learned: Option<&Baseline>) -> io::Result<u64> {
         if let Some(learned) = learned {
             let mut lines = Vec::new();
             learned.write_to(&mut lines)?;
@@ -210,52 +239,55 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns the next line with its end; `None` at the end of the file.
-    fn next(&mut self) -> Result<Option<&[u8]>, Unreadable> {
+    fn next(&mut self) -> Result<Option<&[u8]>, StateError> {
         self.line.clear();
         self.number = self.number.saturating_add(1);
         let mut limited = Read::take(&mut self.reader, MAX_STATE_LINE_BYTES);
         let read = limited.read_until(b'\n', &mut self.line)?;
         let Some(rest) = self.rest.checked_sub(read as u64) else {
-            return Err(Unreadable::Damaged("it is too long"));
+            return Err(StateError::Damaged("it is too long"));
         };
         self.rest = rest;
         match read {
             0 => Ok(None),
             _ if self.line.ends_with(b"\n") => Ok(Some(&self.line)),
-            _ => Err(Unreadable::Damaged("a line is cut or too long")),
+            _ => Err(StateError::Damaged("a line is cut or too long")),
         }
     }
 
-    fn header(&mut self) -> Result<Header, Unreadable> {
+    fn header(&mut self) -> Result<Header, StateError> {
         const FOREIGN: &str = "not a state of 'live'";
         let line = self.next().map_err(|error| match error {
-            Unreadable::Damaged(_) => Unreadable::NotAState(FOREIGN),
+            StateError::Damaged(_) => StateError::NotAState(FOREIGN),
             error => error,
         })?;
         let line = line.unwrap_or_default();
         let header = serde_json::from_slice::<Header>(line).map_err(|_| {
-            Unreadable::NotAState(match line {
+            StateError::NotAState(match line {
                 line if line.starts_with(BASELINE_PREFIX) => "a baseline, not a state of 'live'",
                 line if line.starts_with(WATCH_PREFIX) => "a state of 'watch', not of 'live'",
                 _ => FOREIGN,
             })
         })?;
         if header.huginn_net_state != VERSION {
-            return Err(Unreadable::Version(header.huginn_net_state));
+            return Err(StateError::Version(header.huginn_net_state));
         }
         Ok(header)
     }
 }
 
 /// Checks version, end and hash, and that it is of this site, if both have a name.
-pub(super) fn verify(file: impl Read, site: Option<&str>) -> Result<(), Unreadable> {
+///
+/// # Errors
+/// [`StateError`] says why it cannot be restored.
+pub fn verify(file: impl Read, site: Option<&str>) -> Result<(), StateError> {
     let mut lines = Lines::new(file);
     let mut hash = Sha256::new();
     if let (Some(there), Some(here)) = (lines.header()?.site.as_deref(), site)
         && there != here
     {
         let name = |name: &str| format!("{:#}", Escaped(name.as_bytes()));
-        return Err(Unreadable::OtherSite { there: name(there), here: name(here) });
+        return Err(StateError::OtherSite { there: name(there), here: name(here) });
     }
     hash.update(&lines.line);
     while let Some(line) = lines.next()? {
@@ -263,26 +295,29 @@ pub(super) fn verify(file: impl Read, site: Option<&str>) -> Result<(), Unreadab
             hash.update(line);
             continue;
         }
-        let end: End = serde_json::from_slice(line).map_err(|_| Unreadable::Damaged("its end is invalid"))?;
+        let end: End = serde_json::from_slice(line).map_err(|_| StateError::Damaged("its end is invalid"))?;
         if end.sha256 != HexDigits(&hash.finalize()).to_string() {
-            return Err(Unreadable::Damaged("its content has another hash than its end says"));
+            return Err(StateError::Damaged("its content has another hash than its end says"));
         }
         return match lines.next()? {
             None => Ok(()),
-            Some(_) => Err(Unreadable::Damaged("it goes on after its end")),
+            Some(_) => Err(StateError::Damaged("it goes on after its end")),
         };
     }
-    Err(Unreadable::Damaged("its end is missing"))
+    Err(StateError::Damaged("its end is missing"))
 }
 
-/// Verifies a state, then adds its hosts and fingerprints to the table. `site`: that of the sensor. After an error the table may have some
-/// of them.
-pub(super) fn restore(
+/// Verifies a state, then adds its hosts and fingerprints to the table, before its first update. `site`: that of the sensor. After an error
+/// the table may have some of them.
+///
+/// # Errors
+/// [`StateError`] says why it cannot be restored.
+pub fn restore<A: DeserializeOwned>(
     file: impl Read + Seek,
     hosts: &mut Hosts,
     database: &Database,
     site: Option<&str>,
-) -> Result<Content, Unreadable> {
+) -> Result<StateContent<A>, StateError> {
     let (content, learned) = read(file, site, |_, saved| hosts.restore(saved, database))?;
     if let Some(learned) = learned {
         hosts.restore_baseline(&learned);
@@ -291,18 +326,21 @@ pub(super) fn restore(
 }
 
 /// Verifies a state, then passes on its hosts, one after the other, and returns the rest. After an error some may have been passed on.
-pub(super) fn read(
+///
+/// # Errors
+/// [`StateError`] says why it cannot be read.
+pub fn read<A: DeserializeOwned>(
     mut file: impl Read + Seek,
     site: Option<&str>,
     mut add: impl FnMut(&ObservationPoint, SavedHost) -> Result<(), HostRecordError>,
-) -> Result<(Content, Option<Baseline>), Unreadable> {
+) -> Result<(StateContent<A>, Option<Baseline>), StateError> {
     verify(&mut file, site)?;
     file.seek(SeekFrom::Start(0))?;
     let mut lines = Lines::new(file);
     let header = lines.header()?;
     let (point, written) = (header.point(), header.written);
     let mut content =
-        Content { hosts: 0, fingerprints: 0, written, point, alarms: Vec::new(), left_out: None };
+        StateContent { hosts: 0, fingerprints: 0, written, point, alerts: Vec::new(), left_out: None };
     let mut baseline: Vec<u8> = Vec::new();
     loop {
         let number = lines.number.saturating_add(1);
@@ -310,19 +348,19 @@ pub(super) fn read(
         if !baseline.is_empty() || line.starts_with(BASELINE_PREFIX) {
             baseline.extend(line);
             if baseline.len() as u64 > MAX_BASELINE_BYTES {
-                return Err(Unreadable::Damaged("its baseline is too long"));
+                return Err(StateError::Damaged("its baseline is too long"));
             }
             continue;
         }
         if line.starts_with(ALERT_PREFIX) {
-            if content.alarms.len() >= MAX_SAVED_ALARMS {
-                return Err(Unreadable::Damaged("it has too many alerts"));
+            if content.alerts.len() >= MAX_SAVED_ALERTS {
+                return Err(StateError::Damaged("it has too many alerts"));
             }
-            let alarm = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
-            content.alarms.push(alarm);
+            let alert = serde_json::from_slice(line).map_err(|_| StateError::Line(number))?;
+            content.alerts.push(alert);
             continue;
         }
-        let saved: SavedHost = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
+        let saved: SavedHost = serde_json::from_slice(line).map_err(|_| StateError::Line(number))?;
         match add(&content.point, saved) {
             Ok(()) => content.hosts = content.hosts.saturating_add(1),
             Err(error) => {
@@ -335,7 +373,7 @@ pub(super) fn read(
         return Ok((content, None));
     }
     let learned = Baseline::parse("state", &baseline);
-    let learned = learned.map_err(|_| Unreadable::Damaged("its baseline is invalid"))?;
+    let learned = learned.map_err(|_| StateError::Damaged("its baseline is invalid"))?;
     content.fingerprints = learned.len() as u64;
     Ok((content, Some(learned)))
 }
@@ -344,9 +382,9 @@ pub(super) fn read(
 mod tests {
     use std::io::Cursor;
 
-    use huginn_net::{CaptureReader, Configure, Event, HuginnNet, Observers};
+    use serde::de::IgnoredAny;
 
-    use crate::plan::StatePlan;
+    use crate::{CaptureReader, Configure, Event, HuginnNet, Observers};
 
     use super::*;
 
@@ -359,15 +397,10 @@ mod tests {
     }
 
     fn state(hosts: &Hosts) -> Vec<u8> {
-        state_with(hosts, |_| {})
-    }
-
-    /// A state with what is added after its hosts.
-    fn state_with(hosts: &Hosts, add: impl FnOnce(&mut StateWriter<&mut Vec<u8>>)) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut writer = StateWriter::new(&mut bytes, &ObservationPoint::default()).unwrap();
+        let mut writer =
+            StateWriter::new(&mut bytes, &ObservationPoint::default(), Timestamp::default()).unwrap();
         hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
-        add(&mut writer);
         writer.finish(hosts.learned().as_ref()).unwrap();
         bytes
     }
@@ -376,7 +409,7 @@ mod tests {
         HuginnNet::builder_with(Observers::default().profiles(true).baseline(baseline)).build()
     }
 
-    fn read(bytes: &[u8], analyzer: &mut HuginnNet) -> Result<Content, Unreadable> {
+    fn read(bytes: &[u8], analyzer: &mut HuginnNet) -> Result<StateContent<IgnoredAny>, StateError> {
         restore(Cursor::new(bytes), analyzer.shared_state_mut(), Database::builtin(), None)
     }
 
@@ -392,8 +425,7 @@ mod tests {
         let rest =
             |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>();
         let (again, before) = (rest(&state(second.shared_state())), rest(&bytes));
-        // The hash covers the time in the header.
-        assert_eq!(again[..again.len() - 2], before[..before.len() - 2]);
+        assert_eq!(again, before);
     }
 
     #[test]
@@ -401,7 +433,8 @@ mod tests {
         let analyzer = analyzed(None);
         let hosts = analyzer.shared_state();
         let mut bytes = Vec::new();
-        let mut writer = StateWriter::new(&mut bytes, &ObservationPoint::default()).unwrap();
+        let mut writer =
+            StateWriter::new(&mut bytes, &ObservationPoint::default(), Timestamp::default()).unwrap();
         let mut ids = hosts.ids_by_age();
         writer.add(&hosts.saved(ids.next().unwrap()).unwrap()).unwrap();
         writer.rest = 10;
@@ -412,27 +445,11 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_turns_out_bad_leaves_no_trace() {
-        let analyzer = analyzed(None);
-        let bytes = state_with(analyzer.shared_state(), |writer| writer.write(&"not a host").unwrap());
-        let mut analyzer = empty(None);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state.jsonl");
-        std::fs::write(&path, &bytes).unwrap();
-        let plan =
-            StatePlan { path, point: ObservationPoint::default(), database: Database::builtin().clone() };
-        let restored = crate::sensor::state::restore(&plan, analyzer.shared_state_mut()).unwrap().unwrap();
-        assert!(matches!(restored.outcome, Err(Unreadable::Line(_))));
-        let counters = analyzer.shared_state().counters();
-        assert_eq!((counters.restored, counters.seen, counters.cleared, counters.active), (0, 0, 0, 0));
-    }
-
-    #[test]
     fn state_of_another_site_is_not_read() {
         let analyzer = analyzed(None);
         let point = ObservationPoint::new(Some("berlin"), Some("berlin-1"));
         let mut bytes = Vec::new();
-        let mut writer = StateWriter::new(&mut bytes, &point).unwrap();
+        let mut writer = StateWriter::new(&mut bytes, &point, Timestamp::default()).unwrap();
         let id = analyzer.shared_state().ids_by_age().next().unwrap();
         writer.add(&analyzer.shared_state().saved(id).unwrap()).unwrap();
         writer.finish(None).unwrap();
@@ -440,7 +457,12 @@ mod tests {
             [(None, None), (Some("berlin"), None), (Some("paris"), Some("of the site 'berlin', and"))]
         {
             let mut table = empty(None);
-            let read = restore(Cursor::new(&bytes), table.shared_state_mut(), Database::builtin(), site);
+            let read = restore::<IgnoredAny>(
+                Cursor::new(&bytes),
+                table.shared_state_mut(),
+                Database::builtin(),
+                site,
+            );
             match (read, wanted) {
                 (Ok(content), None) => assert_eq!((content.hosts, content.point), (1, point.clone())),
                 (Err(error), Some(start)) => {

@@ -1,0 +1,8 @@
+-- The table of events in ClickHouse (24 or newer), with all columns of docs/schema.md. The parameter `parquet` is any Parquet file of them:
+-- `huginn-net pcap --format parquet` or `Capture.write_parquet` made it. A list that is null is empty here. Of the last 10,000 inserts none
+-- is repeated: an insert with the token of an earlier one is dropped.
+CREATE TABLE IF NOT EXISTS huginn_events
+ENGINE = MergeTree PARTITION BY toYYYYMM(ts) ORDER BY (event, ts)
+SETTINGS non_replicated_deduplication_window = 10000
+EMPTY AS SELECT * REPLACE (assumeNotNull(ts) AS ts, toLowCardinality(assumeNotNull(event)) AS event)
+FROM file({parquet:String}, Parquet);
