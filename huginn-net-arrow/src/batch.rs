@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::builder::ArrayBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::Event;
 use huginn_net::core::FlowId;
@@ -203,10 +203,12 @@ impl EventBatchBuilder {
         });
         let repeat = |text: &str| Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) as ArrayRef;
         let arrays = filled.chain(self.constants.iter().map(|text| repeat(text)));
-        let columns = match self.with_dictionaries {
+        let mut columns: Vec<ArrayRef> = match self.with_dictionaries {
             Some(_) => arrays.map(in_dictionary).collect(),
             None => arrays.collect(),
         };
+        // Builders double their buffers: a table of many batches would keep the rest of each.
+        columns.iter_mut().for_each(ArrayRef::shrink_to_fit);
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(self.schema()), columns, &options)
     }
