@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/scaling.md"
 RUNS = 3
-SHARDS = (2, 4, 8)
+SHARES = (2, 4, 8)
 BUCKET = "s3://captures/capture.pcap"
 COLUMNS = 'columns=["ts", "event", "ja4"]'
-# Rows of the capture, and of its first shard, with these options.
+# Rows of the capture, or of a shard, with these options.
 ARROW = "import huginn_net as hn, sys; print(hn.read_pcap(sys.argv[1]{options}).to_arrow().num_rows)"
 SERVER = """
 import itertools, sys
@@ -71,7 +71,7 @@ def main() -> None:
         folder = Path(name)
         link = folder / "capture.pcap"
         link.symlink_to(capture)
-        for table in (inputs(program, str(link), size), outputs(program, str(link), folder, size), shards(str(link)), store(str(link), size)):
+        for table in (inputs(program, str(link), size), outputs(program, str(link), folder, size), shares(str(link)), store(str(link), size)):
             measured.append("\n".join(table))
             print(f"\n{measured[-1]}", flush=True)
     if "--write" in sys.argv:
@@ -141,15 +141,19 @@ def outputs(program: str, capture: str, folder: Path, size: float) -> Iterator[s
         yield f"| {name} | {length / 1e6:.1f} MB | {length / size / 1e4:.2f} % |"
 
 
-def shards(capture: str) -> Iterator[str]:
-    """What all shards of a capture cost together, beside one run."""
-    yield "| shards | processor time of all | of one | times one run |\n|---|---|---|---|"
-    whole = measure(python(capture))
-    yield f"| 1 | {whole.processor:.2f} s | {whole.processor:.2f} s | 1.0 |"
-    for number in SHARDS:
-        costs = [measure(python(capture, f", shard=({index}, {number})"), runs=1).processor for index in range(number)]
+def shares(capture: str) -> Iterator[str]:
+    """What several workers or shards cost together, beside one run, without the start of Python."""
+    yield "| one capture | reads | processor time | times one run | of the busiest shard |\n|---|---|---|---|---|"
+    start = measure([sys.executable, "-c", "import huginn_net, pyarrow"]).processor
+    whole = measure(python(capture)).processor - start
+    yield f"| one worker | 1 | {whole:.2f} s | 1.0 | |"
+    for number in SHARES:
+        cost = measure(python(capture, f", workers={number}")).processor - start
+        yield f"| {number} workers | 1 | {cost:.2f} s | {cost / whole:.1f} | |"
+    for number in SHARES:
+        costs = [measure(python(capture, f", shard=({index}, {number})"), runs=1).processor - start for index in range(number)]
         total = sum(costs)
-        yield f"| {number} | {total:.2f} s | {max(costs):.2f} s | {total / whole.processor:.1f} |"
+        yield f"| {number} shards | {number} | {total:.2f} s | {total / whole:.1f} | {max(costs):.2f} s |"
 
 
 def store(capture: str, size: float) -> Iterator[str]:

@@ -1,9 +1,14 @@
 """The data source on Sail, and with HUGINN_NET_SPARK on Spark itself."""
 
+import collections
+import datetime
+import importlib.util
 import json
 import os
 import re
 import struct
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -39,7 +44,8 @@ def spark(s3_server):
 
 
 def counts_of(capture):
-    table = capture.to_arrow().group_by("event").aggregate([("event", "count")])
+    events = capture.to_arrow() if isinstance(capture, hn.Capture) else capture
+    table = events.group_by("event").aggregate([("event", "count")])
     return dict(zip(table.column("event").to_pylist(), table.column("event_count").to_pylist()))
 
 
@@ -170,6 +176,57 @@ def test_host_events_are_those_of_one_analysis(spark, shards):
     order = lambda row: (row["packet"], row["event"])  # noqa: E731
     assert sorted(found, key=order) == sorted(expected, key=order)
     assert len(expected) > 3
+
+
+def test_job_writes_the_counts_of_one_process(spark, tmp_path):
+    """The job of python/examples, over all captures and a damaged one."""
+    file = CAPTURES.parent / "python/examples/captures_to_tables.py"
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    job = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(job)
+    # Sail 0.7 passes one path.
+    folder, output = tmp_path / "captures", tmp_path / "tables"
+    folder.mkdir()
+    for number, capture in enumerate(sorted(CAPTURES.glob("*/*/*.pcap"))):
+        (folder / f"{number:04}-{capture.name}").symlink_to(capture)
+    (folder / "damaged.pcap").write_bytes((CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()[:-10])
+    pattern = f"{folder}/*.pcap"
+    job.write_tables(spark, pattern, str(output), partition_bytes=1 << 20)
+
+    def read(table):
+        # Sail finds no schema in files of which some are empty.
+        tables = [hn_pq.read_table(path) for path in (output / table).rglob("*.parquet")]
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    hn_pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    one = hn.read_pcap(pattern, on_error="skip")
+    expected = {name: count for name, count in counts_of(one).items() if name not in hn.HOST_EVENTS}
+    events = read("events")
+    assert counts_of(events) == expected
+    assert sum(expected.values()) > 4000
+    # By day, in UTC.
+    moments = hn.read_pcap(pattern, on_error="skip", columns=["ts", "event"]).to_arrow()
+    days = {row["ts"].date() for row in moments.to_pylist() if row["event"] not in hn.HOST_EVENTS}
+    found = {datetime.date.fromisoformat(path.name.removeprefix("day=")) for path in (output / "events").glob("day=*")}
+    assert found == days and len(days) > 3
+    # Hosts of all captures: a second stage.
+    of_hosts = hn.host_events([one.host_records()])
+    assert counts_of(read("host_events")) == counts_of(of_hosts)
+    assert of_hosts.num_rows > 3
+    (error,) = {row["file"] for row in read("errors").to_pylist() if row["file"].endswith("damaged.pcap")}
+    assert error == str(folder / "damaged.pcap")
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs Sail")
+def test_sail_in_one_process_prints_the_most_frequent_ja4():
+    pytest.importorskip("pysail.spark")
+    job, captures = CAPTURES.parent / "python/examples/sail_top_ja4.py", str(CAPTURES / "tls/*/*.pcap")
+    printed = subprocess.run([sys.executable, job, captures], check=True, stdout=subprocess.PIPE, text=True, timeout=120).stdout
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines() if line.startswith("|")]
+    hellos = hn.read_pcap(captures, events=["tls_client"], columns=["ja4"], on_error="skip").to_arrow()
+    counts = collections.Counter(hellos.column("ja4").to_pylist())
+    expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:20]
+    assert rows == [["ja4", "count"], *([ja4, str(count)] for ja4, count in expected)]
 
 
 def test_captures_come_from_s3(spark, s3):
