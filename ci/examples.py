@@ -67,7 +67,7 @@ optimised. Examples that serve clients or read something else have none."""
 SQL = "SELECT client_ip, count(*) FROM events GROUP BY client_ip"
 TIMED_ARGUMENTS = {
     "count_systems": [TIMED],
-    "datafusion_sql": [TIMED, SQL],
+    "datafusion_sql": [SQL, TIMED],
     "dns_and_mqtt": [TIMED, "/dev/null"],
     "merge_hosts": [TIMED],
     "own_protocol": [TIMED],
@@ -397,7 +397,7 @@ def datafusion_sql(program: pathlib.Path) -> tuple[int, list[str]]:
     compared, problems = 0, []
     for capture, rows in with_golden("ja4"):
         expected = collections.Counter((row[0], row[2]) for row in rows)
-        table = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in run(program, str(capture), query) if line[0] == "|"]
+        table = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in run(program, query, str(capture)) if line[0] == "|"]
         printed = collections.Counter({(ip, ja4): int(count) for ip, ja4, count in table[1:]})
         problems += [f"{capture.name}: {each} {count}" for each, count in ((expected - printed) + (printed - expected)).items()]
         compared += len(expected)

@@ -21,7 +21,7 @@ debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
 c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
 surface    | build   | huginn-net huginn-net-arrow huginn-net-bpf huginn-net-capture huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-ffi huginn-net-http huginn-net-live huginn-net-proxy huginn-net-ssh huginn-net-tcp huginn-net-tls ci/surface ci/surface.py
 examples   | alone   | examples huginn-net/src huginn-net-live huginn-net-proxy huginn-net-tls huginn-net-tcp captures docs/library.md ci/examples.py
-heavy      | build   | examples/Cargo.toml examples/Cargo.lock examples/datafusion_sql.rs examples/verify_chain.rs
+heavy      | build   | huginn-net-datafusion huginn-net-arrow/src examples/Cargo.toml examples/Cargo.lock examples/datafusion_sql.rs examples/verify_chain.rs
 static     | build   | dist/build-static.sh dist/build-image.sh dist/provenance.py dist/sbom.py ci/static.sh
 systems    | build   | huginn-net-live/src huginn-net-cli/src
 bytes-only | build   | huginn-net-wire huginn-net-db huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/bytes-only.sh
@@ -112,6 +112,7 @@ part_c() { step "C interface" ci/ffi.sh "$program"; }
 part_surface() { step "public interface: as ci/surface says" ci/surface.py; }
 part_examples() { step "examples: as tshark, p0f and the program" ci/examples.py "$program" "$CARGO_TARGET_DIR/debug/examples"; }
 part_heavy() {
+    step "captures as tables of DataFusion" check_datafusion
     step "examples outside the workspace" cargo build --locked --all-features --manifest-path examples/Cargo.toml
     step "examples outside the workspace: as tshark and openssl" ci/examples.py "$program" "$CARGO_TARGET_DIR/debug/examples" outside
 }
@@ -137,6 +138,11 @@ check_deb() {
     cargo deb --version || cargo install --locked --debug --target-dir "$out/tools" cargo-deb
     # The program that is built already, without the feature parquet: the tests ran it with the feature.
     ci/deb.sh test --no-build "$out/debian"
+}
+
+check_datafusion() {
+    cargo clippy --locked --all-targets --manifest-path huginn-net-datafusion/Cargo.toml -- -D warnings
+    cargo test --locked --manifest-path huginn-net-datafusion/Cargo.toml
 }
 
 # Neither runs here: what reads capture files is the same code as on Linux.
