@@ -1,5 +1,7 @@
 //! SQL over captures.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
 use std::any::Any;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};

@@ -153,6 +153,14 @@ def test_damaged_capture_stops_or_is_skipped(spark, tmp_path):
     assert found == {f"{number:02}.pcap": packets for number in range(20) if number != 10} | {"20.pcap": packets - 1}
 
 
+def test_workers_give_events_of_one_thread(spark):
+    path = str(CAPTURES / "hosts/*/*.pcap")
+    rows = spark.read.format("huginn_net").option("workers", "3").load(path).groupBy("event").count().collect()
+    expected = counts_of(hn.read_pcap(path))
+    assert {row["event"]: row["count"] for row in rows} == expected
+    assert set(expected) & set(hn.HOST_EVENTS)
+
+
 def test_shards_give_events_of_flows(spark):
     path = str(CAPTURES / "tcp/*/*.pcap")
     rows = spark.read.format("huginn_net").option("shards", "4").load(path).groupBy("event").count().collect()
@@ -178,7 +186,7 @@ def test_host_events_are_those_of_one_analysis(spark, shards):
     assert len(expected) > 3
 
 
-def test_job_writes_the_counts_of_one_process(spark, tmp_path):
+def test_job_writes_the_tables_of_one_process(spark, tmp_path):
     """The job of python/examples, over all captures and a damaged one."""
     file = CAPTURES.parent / "python/examples/captures_to_tables.py"
     spec = importlib.util.spec_from_file_location(file.stem, file)
