@@ -50,7 +50,9 @@ grep ' t13d' "$folder/first" >/dev/null
 env -i PATH=/usr/bin:/bin "$folder/empty/bin/python" -c 'import huginn_net as hn; hn.read_pcap([]).to_polars()' 2>"$folder/missing" || true
 grep 'pip install "huginn-net\[polars\]"' "$folder/missing" >/dev/null
 
-environment tables boto3 chdb deltalake duckdb "moto[server,s3]" mypy obstore pandas polars pyarrow "pyiceberg[sql-sqlite]" pysail==0.7.* pyspark-client==4.1.* pytest pytz
+# The versions of Sail and PySpark that the package names.
+environment tables "huginn-net[sail] @ file://$(echo "$folder"/huginn_net-*.whl)" boto3 chdb deltalake duckdb "moto[server,s3]" mypy polars \
+    "pyiceberg[sql-sqlite]" pytest pytz
 run_tests tables python/tests
 (cd python && "$folder/tables/bin/python" -m mypy --cache-dir "$folder/mypy" huginn_net)
 
