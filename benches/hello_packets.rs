@@ -51,7 +51,7 @@ pub(crate) fn each_with_lists_of_its_own(hellos: &[ClientHello<'_>], at_least: u
 
 fn packets(hellos: &[ClientHello<'_>], at_least: usize, change: impl Fn(&mut [u8], u32)) -> Packets {
     let records: Vec<_> =
-        hellos.iter().filter(|hello| hello.transport() == Transport::Tcp).map(record).collect();
+        hellos.iter().filter(|hello| hello.transport() == Transport::Tls).map(record).collect();
     let mut packets = Packets::default();
     let fitting = records.iter().filter(|record| record.len() <= MAX_SEGMENT);
     for (n, record) in fitting.cycle().enumerate() {

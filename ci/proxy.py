@@ -96,9 +96,9 @@ def compare(folder):
             position += 1
         hello = hellos[position]
         position += 1
-        assert (hello["transport"] == "quic") == path.endswith("-3"), hello
+        assert (hello["protocol"] == "quic") == path.endswith("-3"), hello
         expected = {header: hello[field] for header, field in TLS.items()}
-        syn = syns.get((hello["client"]["ip"], hello["client"]["port"])) if hello["transport"] != "quic" else None
+        syn = syns.get((hello["client"]["ip"], hello["client"]["port"])) if hello["protocol"] != "quic" else None
         assert syn or path.endswith("-3"), f"{path}: no SYN"
         expected["tcp-sig"] = syn["sig"] if syn else None
         label = syn["label"] if syn else None

@@ -268,7 +268,7 @@ def server_by_tshark(hello):
     return {
         "version": VERSIONS.get(selected[0], "00"),
         "cipher": first(suites(hello)),
-        "alpn": first([text(name) for name in own.values(ALPN, "extensions_alpn_str")]),
+        "alpn": [text(name) for name in own.values(ALPN, "extensions_alpn_str")][:1] or None,
         "group": first(groups),
         "key_share_length": first(lengths),
         "selected_psk": first(own.numbers(PSK, "extensions.psk.identity.selected")),

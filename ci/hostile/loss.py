@@ -38,8 +38,8 @@ MAX_CAPTURE = 8 << 20
 MAX_MESSAGE = 70_000
 # The kinds of events that are messages, and the values that do not depend on other packets.
 VALUES = {
-    "tls_client": ("transport", "version", "sni", "alpn", "ja4", "ja4_o", "ja3"),
-    "tls_server": ("transport", "version", "cipher", "ja3s"),
+    "tls_client": ("protocol", "version", "sni", "alpn", "ja4", "ja4_o", "ja3"),
+    "tls_server": ("protocol", "version", "cipher", "ja3s"),
     "http_request": ("version", "method", "host", "path", "user_agent", "sig"),
     "http_response": ("version", "status", "server_header", "sig"),
     "ssh_client": ("banner", "hassh_algorithms"),

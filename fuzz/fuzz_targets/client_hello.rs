@@ -8,7 +8,7 @@ use huginn_net_tls::{
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
+    for transport in [Transport::Tls, Transport::Quic, Transport::Dtls] {
         if let Ok(Some(parsed)) = ClientHello::from_message(data, transport) {
             client(&parsed.value);
         }

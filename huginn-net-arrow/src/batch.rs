@@ -101,7 +101,7 @@ impl EventBatchBuilder {
 
     /// Builds only these columns, in the order of the schema. Without this call all columns are built.
     ///
-    /// A name is that of a column, or of a field in JSON, which may have several columns: `sni` stands for `tls_sni`, `software` for those of
+    /// A name is that of a column, or of a field in JSON, which may have several columns: `sni` stands for `tls_sni`, `label` for those of
     /// its fields, `version` for the versions of all protocols.
     ///
     /// # Errors

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
     ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
-    TimestampMicrosecondBuilder,
+    StructBuilder, TimestampMicrosecondBuilder,
 };
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Fields};
 
 /// Time zone of times.
 pub(crate) const UTC: &str = "UTC";
@@ -24,6 +24,8 @@ pub(crate) enum Column {
     /// Microseconds since the Unix epoch.
     Time(TimestampMicrosecondBuilder),
     List(Box<ListBuilder<Column>>),
+    /// An object, whose fields are columns.
+    Struct(StructBuilder),
 }
 
 /// Evaluates an expression with the builder of a column.
@@ -37,6 +39,7 @@ macro_rules! with_builder {
             Column::Bool($builder) => $result,
             Column::Time($builder) => $result,
             Column::List($builder) => $result,
+            Column::Struct($builder) => $result,
         }
     };
 }
@@ -54,6 +57,11 @@ impl Column {
                 let builder = ListBuilder::new(Self::new(element.data_type()));
                 Self::List(Box::new(builder.with_field(Arc::<Field>::clone(element))))
             }
+            DataType::Struct(fields) => {
+                let column =
+                    |field: &Arc<Field>| Box::new(Self::new(field.data_type())) as Box<dyn ArrayBuilder>;
+                Self::Struct(StructBuilder::new(Fields::clone(fields), fields.iter().map(column).collect()))
+            }
             _ => Self::Text(StringBuilder::new()),
         }
     }
@@ -69,6 +77,13 @@ impl Column {
     }
 
     pub(crate) fn append_nulls(&mut self, rows: usize) {
+        if let Self::Struct(object) = self {
+            for field in 0..object.num_fields() {
+                if let Some(column) = object.field_builder::<Self>(field) {
+                    column.append_nulls(rows);
+                }
+            }
+        }
         with_builder!(self, builder => builder.append_nulls(rows));
     }
 }

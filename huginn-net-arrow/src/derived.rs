@@ -17,13 +17,7 @@ pub(crate) struct DerivedColumn {
 }
 
 /// All such columns. A row whose record has the value keeps that.
-pub(crate) static DERIVED: [DerivedColumn; 3] = [
-    DerivedColumn {
-        name: "transport",
-        meaning: "`tcp` or `udp`",
-        events: EVENT_NAMES,
-        set: |event, row| row.text(event.flow.transport.name()),
-    },
+pub(crate) static DERIVED: [DerivedColumn; 2] = [
     DerivedColumn {
         name: "host_ip",
         meaning: "Address of the subject",
@@ -33,7 +27,7 @@ pub(crate) static DERIVED: [DerivedColumn; 3] = [
     DerivedColumn {
         name: "tls_version_name",
         meaning: "Its name, such as TLS 1.3; null of drafts",
-        events: &["connection", "tls_client", "tls_server"],
+        events: &["connection", "tls_client", "tls_server", "tls_handshake"],
         set: |event, row| match tls_version(event).and_then(Version::name) {
             Some(name) => row.text(name),
             None => row.absent(1),
@@ -45,6 +39,7 @@ fn tls_version(event: &Event) -> Option<Version> {
     match &event.kind {
         Observation::TlsClient(observation) => Some(observation.client.hello.version()),
         Observation::TlsServer(observation) => Some(observation.server.hello.version()),
+        Observation::TlsHandshake(observation) => observation.handshake.version,
         Observation::Connection(connection) => connection.tls_version,
         _ => None,
     }

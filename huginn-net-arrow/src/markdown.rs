@@ -1,8 +1,9 @@
 //! The schema as a page.
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use crate::schema::{ColumnInfo, SCHEMA_VERSION, columns, names};
 
@@ -42,6 +43,10 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Boolean => "boolean".to_owned(),
         DataType::Timestamp(TimeUnit::Microsecond, _) => "timestamp (µs, UTC)".to_owned(),
         DataType::List(element) => format!("list of {}", type_name(element.data_type())),
+        DataType::Struct(fields) => {
+            let field = |field: &Arc<Field>| format!("{} {}", field.name(), type_name(field.data_type()));
+            format!("struct ({})", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+        }
         other => other.to_string(),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::ops::Range;
 
-use arrow_array::builder::StringBuilder;
+use arrow_array::builder::{ListBuilder, StringBuilder};
 use huginn_net::Timestamp;
 use huginn_net::record::ValueVisitor;
 
@@ -15,6 +15,8 @@ pub(crate) struct Target {
     pub(crate) column: Option<usize>,
     /// The column of the nanoseconds of a time.
     pub(crate) nanos: Option<usize>,
+    /// The place of the value in each object, if the column has lists of objects.
+    pub(crate) field: Option<usize>,
 }
 
 /// Sets the values of an event in a row.
@@ -47,23 +49,42 @@ impl<'a> Row<'a> {
         self.columns.get_mut(self.targets.get(place)?.column?)
     }
 
-    /// Appends the next value, unless the row has one. A single value in a column of lists is a list of one.
+    /// The column of the lists at a place.
+    fn lists(&mut self, place: usize) -> Option<&mut ListBuilder<Column>> {
+        match self.column(place)? {
+            Column::List(lists) => Some(lists),
+            _ => None,
+        }
+    }
+
+    /// The column of a value of each element.
+    fn element(&mut self, place: usize) -> Option<&mut Column> {
+        let field = self.targets.get(place)?.field;
+        match (self.lists(place)?.values(), field) {
+            (Column::Struct(object), Some(field)) => object.field_builder(field),
+            (values, _) => Some(values),
+        }
+    }
+
+    /// Appends the next value, unless the row has one.
     #[inline]
     fn append(&mut self, append: impl FnOnce(&mut Column)) {
         let place = self.next;
         self.next = place.saturating_add(1);
-        let (row, is_element, is_inner) = (self.row, self.list.is_some(), self.inner.is_some());
-        let Some(column) = self.column(place) else { return };
-        if !is_element && !column.fill(row) {
+        if self.list.is_none() {
+            let row = self.row;
+            if let Some(column) = self.column(place)
+                && column.fill(row)
+            {
+                append(column);
+            }
             return;
         }
-        let Column::List(lists) = column else { return append(column) };
-        match lists.values() {
-            Column::List(values) if is_inner => append(values.values()),
-            values => append(values),
-        }
-        if !is_element {
-            lists.append(true);
+        let is_inner = self.inner.is_some();
+        match self.element(place) {
+            Some(Column::List(values)) if is_inner => append(values.values()),
+            Some(column) => append(column),
+            None => {}
         }
     }
 
@@ -135,12 +156,21 @@ impl ValueVisitor for Row<'_> {
         });
     }
 
+    /// Sets the time, which has no nanoseconds.
+    fn seconds(&mut self, seconds: i64) {
+        self.append(|column| {
+            if let Column::Time(builder) = column {
+                builder.append_value(seconds.saturating_mul(1_000_000));
+            }
+        });
+    }
+
     fn absent(&mut self, columns: usize) {
         let end = self.next.saturating_add(columns);
         if self.list.is_some() {
             for place in self.next..end {
-                if let Some(Column::List(lists)) = self.column(place) {
-                    lists.values().append_nulls(1);
+                if let Some(column) = self.element(place) {
+                    column.append_nulls(1);
                 }
             }
         }
@@ -154,38 +184,35 @@ impl ValueVisitor for Row<'_> {
             return;
         }
         let row = self.row;
-        for place in places.clone() {
-            if let Some(column) = self.column(place) {
-                column.fill(row);
-            }
+        if let Some(column) = self.column(places.start) {
+            column.fill(row);
         }
         self.list = Some(places);
     }
 
     fn begin_element(&mut self) {
-        if let Some(places) = self.inner.as_ref().or(self.list.as_ref()) {
+        if let Some(places) = &self.inner {
             self.next = places.start;
+        } else if let Some(place) = self.list.as_ref().map(|places| places.start) {
+            self.next = place;
+            if let Some(Column::Struct(object)) = self.lists(place).map(ListBuilder::values) {
+                object.append(true);
+            }
         }
     }
 
     fn end_list(&mut self) {
         if let Some(places) = self.inner.take() {
             self.next = places.end;
-            for place in places {
-                if let Some(Column::List(lists)) = self.column(place)
-                    && let Column::List(values) = lists.values()
-                {
-                    values.append(true);
-                }
+            if let Some(Column::List(lists)) = self.element(places.start) {
+                lists.append(true);
             }
             return;
         }
         let Some(places) = self.list.take() else { return };
         self.next = places.end;
-        for place in places {
-            if let Some(Column::List(lists)) = self.column(place) {
-                lists.append(true);
-            }
+        if let Some(lists) = self.lists(places.start) {
+            lists.append(true);
         }
     }
 }
@@ -210,10 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_a_list_have_lists_of_their_own() {
-        let mut columns = [list_of(DataType::Utf8), list_of(list_of(DataType::Utf8)), DataType::Boolean]
+    fn objects_of_a_list_have_lists_of_their_own() {
+        let field = |name: &str, data_type| Field::new(name, data_type, true);
+        let object = vec![field("text", DataType::Utf8), field("texts", list_of(DataType::Utf8))];
+        let mut columns = [list_of(DataType::Struct(object.into())), DataType::Boolean]
             .map(|data_type| Column::new(&data_type));
-        let targets = [0, 1, 2].map(|place| Target { column: Some(place), nanos: None });
+        let targets = [(0, Some(0)), (0, Some(1)), (1, None)].map(|(column, field)| Target {
+            column: Some(column),
+            nanos: None,
+            field,
+        });
         for (number, elements) in
             [&[("a", &["b", "c"][..]), ("d", &[])][..], &[], &[("e", &["f"])]].iter().enumerate()
         {
@@ -232,15 +265,18 @@ mod tests {
             row.end_list();
             row.bool(true);
         }
-        let [texts, lists, flags] = columns.each_mut().map(ArrayBuilder::finish);
+        let [objects, flags] = columns.each_mut().map(ArrayBuilder::finish);
         let lens =
             |lists: &arrow_array::ListArray| lists.iter().map(|list| list.unwrap().len()).collect::<Vec<_>>();
-        assert_eq!(lens(texts.as_list()), [2, 0, 1]);
-        assert_eq!(lens(lists.as_list()), [2, 0, 1]);
-        let inner = lists.as_list::<i32>().values();
-        assert_eq!(lens(inner.as_list()), [2, 0, 1]);
-        let inner = inner.as_list::<i32>().values();
-        assert_eq!(inner.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["b", "c", "f"]);
+        let texts = |array: &dyn arrow_array::Array| {
+            array.as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(lens(objects.as_list()), [2, 0, 1]);
+        let objects = objects.as_list::<i32>().values().as_struct();
+        assert_eq!(texts(objects.column(0)), ["a", "d", "e"]);
+        let inner = objects.column(1).as_list();
+        assert_eq!(lens(inner), [2, 0, 1]);
+        assert_eq!(texts(inner.values()), ["b", "c", "f"]);
         assert_eq!(flags.as_boolean().true_count(), 3);
     }
 }

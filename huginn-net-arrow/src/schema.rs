@@ -13,24 +13,51 @@ use crate::column::UTC;
 use crate::derived::DERIVED;
 use crate::row::Target;
 
-/// Version of the schema. A new column increments the second number; a column that changes or goes, the first one.
-pub const SCHEMA_VERSION: &str = "1.0";
+/// Version of the schema. A new column follows the others and increments the second number. No column changes or goes.
+pub const SCHEMA_VERSION: &str = "2.0";
 
-/// The columns of version 1.0, in their order. Later ones follow them: the order does not change for readers of older
+/// The columns of version 2.0, in their order. Later ones follow them: the order does not change for readers of older
 /// files.
 const ORDER: &str = "\
-    ts ts_nanos event subject transport client_ip client_port server_ip server_port host_ip tunnel community_id \
-    connection_id file interface packet conflict cut sig label_class label_name label_flavor label_generic params tcp_fuzzy tcp_distance mtu \
-    mtu_link http_version http_exchange http_head_cut http_method http_host http_path http_user_agent http_language \
-    http_status http_server http_claimed_os http_os_agrees http_akamai http_akamai_hash software_library \
-    software_application software_versions software_candidates software_match software_variant software_nearest_ja4_stable \
-    software_nearest_name software_nearest_difference ssh_protocol ssh_banner hassh hassh_algorithms tls_version \
-    tls_version_name tls_sni tls_alpn tls_ech_type tls_retry ja4 ja4_r ja4_o ja4_ro ja4_stable ja4_stable_r ja3 ja3_hash listed_labels \
-    listed_watch tls_cipher tls_cipher_name ja3s ja3s_hash uptime_minutes uptime_modulo_days uptime_frequency_hz \
-    uptime_raw_frequency_hz change_from change_to mismatch_outcome mismatch_reasons finding finding_reason \
-    connection_start connection_start_nanos connection_duration connection_client_packets connection_server_packets \
-    connection_client_bytes connection_server_bytes connection_host connection_client_system connection_server_system \
-    connection_client_software connection_server_software connection_tls_client connection_hassh_server";
+    ts ts_nanos event subject transport client_ip client_port server_ip server_port host_ip tunnel \
+    community_id connection_id file interface packet conflict cut sig label_class label_name \
+    label_flavor label_generic params tcp_fuzzy tcp_distance tcp_fuzzy_reason mtu mtu_link http_version \
+    http_exchange http_head_cut http_method http_host http_path http_user_agent http_language \
+    http_status http_server http_claimed_os http_os_agrees http_akamai http_akamai_hash http_decrypted \
+    http3 software software_library software_application software_versions software_candidates \
+    software_match software_variant software_nearest_ja4_stable software_nearest_name \
+    software_nearest_difference software_recorded_to software_library_age software_imitates \
+    software_differs listed tls_protocol tls_version tls_version_name tls_sni tls_alpn tls_retry \
+    tls_decrypted ja4 ja4_r ja4_o ja4_ro ja4_stable ja4_stable_r ja3 ja3_hash tls_ech_type tls_cipher \
+    tls_cipher_name ja3s ja3s_hash tls_supported_versions tls_groups tls_key_share_groups \
+    tls_key_share_lengths tls_signature_algorithms tls_signature_algorithms_cert tls_session_id_length \
+    tls_session_ticket_length tls_psk_identity_lengths tls_early_data tls_compress_certificate \
+    tls_record_size_limit tls_alps tls_trust_anchors tls_unknown_extensions tls_grease tls_ech_config_id \
+    tls_ech_kdf tls_ech_aead tls_ech_enc_length tls_ech_payload_length tls_group tls_post_quantum \
+    tls_key_share_length tls_selected_psk tls_extensions tls_completed tls_resumed tls_dh_bits \
+    tls_certificate_requested tls_certificate_authorities tls_has_more_authorities tls_alerts \
+    tls_quic_error quic_version quic_source_connection_id_length quic_destination_connection_id_length \
+    quic_token_length quic_packet_number quic_datagram_sizes quic_after_retry \
+    quic_after_version_negotiation quic_fingerprint quic_fingerprint_original quic_parameters \
+    quic_has_more_parameters quic_server_version quic_server_source_connection_id_length \
+    quic_server_destination_connection_id_length quic_server_retry_token_length \
+    quic_server_datagram_sizes certificates tls_has_more_certificates certificate_name_matches \
+    certificate_valid ssh_protocol_version ssh_banner hassh hassh_algorithms ssh_kex ssh_host_key \
+    ssh_client_cipher ssh_server_cipher ssh_client_mac ssh_server_mac ssh_client_compression \
+    ssh_server_compression ssh_post_quantum ssh_strict_kex ssh_guess uptime_minutes uptime_modulo_days \
+    uptime_frequency_hz uptime_raw_frequency_hz change_from change_to mismatch_outcome mismatch_reasons \
+    tool_name tool_resembles tool_syns tool_ports tool_hosts tool_has_more_hosts tool_duration tool_text \
+    alert_severity alert_proven alert_id alert_update finding finding_reason finding_scanned \
+    finding_target finding_targets finding_answered finding_syns finding_duration finding_tool \
+    finding_attempts finding_login finding_contacts finding_period finding_jitter finding_application \
+    finding_user_agent finding_service finding_program finding_marks finding_certificate_subject \
+    finding_certificate_issuer finding_type finding_value finding_known finding_since \
+    finding_since_nanos finding_baseline finding_packets finding_page match_list match_line match_type \
+    match_value match_label match_event connection_start connection_start_nanos connection_duration \
+    connection_client_packets connection_server_packets connection_client_bytes connection_server_bytes \
+    connection_host connection_client_system connection_server_system connection_client_software \
+    connection_server_software connection_tls_client connection_hassh_server \
+    connection_certificate_sha256 connection_certificate_subject connection_blind_spots own";
 
 /// The field that has no column: the schema has a version of its own.
 const VERSION_FIELD: &str = "v";
@@ -119,24 +146,33 @@ pub(crate) fn metadata() -> HashMap<String, String> {
 pub(crate) fn targets(schema: &Schema) -> Vec<(&'static str, Vec<Target>)> {
     static NAMES: LazyLock<Vec<Vec<ValueColumns>>> = LazyLock::new(|| {
         let names = |event| {
-            let columns = values(event).into_iter().map(|value| value.column);
-            let columns = columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned()));
-            columns.map(|column| ValueColumns { nanos: nanos_of(&column), column }).collect()
+            let values = values(event).into_iter().flat_map(|value| {
+                let fields = (0..value.fields.len()).map(Some);
+                let places = if value.fields.is_empty() { vec![None] } else { fields.collect() };
+                places.into_iter().map(move |field| (value.column.clone(), field))
+            });
+            let values = values.chain(DERIVED.iter().map(|derived| (derived.name.to_owned(), None)));
+            values.map(|(column, field)| ValueColumns { nanos: nanos_of(&column), column, field }).collect()
         };
         EventKind::ALL.iter().map(|kind| names(kind.name())).collect()
     });
     let fields = schema.fields().iter().enumerate();
     let places: HashMap<&str, usize> = fields.map(|(place, field)| (&**field.name(), place)).collect();
     let place = |name: &str| places.get(name).copied();
-    let target = |names: &ValueColumns| Target { column: place(&names.column), nanos: place(&names.nanos) };
+    let target = |names: &ValueColumns| Target {
+        column: place(&names.column),
+        nanos: place(&names.nanos),
+        field: names.field,
+    };
     let targets = NAMES.iter().map(|names| names.iter().map(target).collect());
     EventKind::ALL.iter().map(|kind| kind.name()).zip(targets).collect()
 }
 
-/// The names of the column of a value, and of that with the nanoseconds of a time.
+/// The names of the column of a value, and of that with the nanoseconds of a time, and the place in the objects of a list.
 struct ValueColumns {
     column: String,
     nanos: String,
+    field: Option<usize>,
 }
 
 /// The type of times: microseconds.
@@ -176,6 +212,8 @@ struct Value {
     column: String,
     data_type: DataType,
     meaning: String,
+    /// The values of each object of a list.
+    fields: Vec<Self>,
 }
 
 /// The values of an event, in the order of its record.
@@ -188,19 +226,21 @@ fn values(event: &str) -> Vec<Value> {
 /// Adds the values of fields; those of an object are those of its fields.
 fn add_values(fields: &[FieldInfo], object: Option<(&FieldInfo, &Value)>, values: &mut Vec<Value>) {
     for field in fields {
-        let value = Value::new(field, object);
-        let (fields, first) = (field.value_type.fields(), values.len());
-        if fields.is_empty() {
-            values.push(value);
+        let mut value = Value::new(field, object);
+        let fields = field.value_type.fields();
+        if let ValueType::Object(_) = field.value_type {
+            add_values(fields, Some((field, &value)), values);
             continue;
         }
-        add_values(fields, Some((field, &value)), values);
-        if let ValueType::List(_) = field.value_type {
-            values
-                .iter_mut()
-                .skip(first)
-                .for_each(|value| value.data_type = list_of(value.data_type.clone()));
+        if !fields.is_empty() {
+            add_values(fields, None, &mut value.fields);
+            let columns =
+                value.fields.iter().map(|field| Field::new(&field.path, field.data_type.clone(), true));
+            value.data_type = list_of(DataType::Struct(columns.collect()));
+            let texts = value.fields.iter().map(|field| format!("`{}`: {}", field.path, field.meaning));
+            value.meaning = format!("{}. {}", value.meaning, texts.collect::<Vec<_>>().join("; "));
         }
+        values.push(value);
     }
 }
 
@@ -211,13 +251,15 @@ impl Value {
             Some(before) => format!("{before}{mark}{name}"),
             None => name.to_owned(),
         };
-        let column = join(object.map(|(_, value)| &*value.column), "_", field.column);
+        let mark = if field.column.is_empty() { "" } else { "_" };
+        let column = join(object.map(|(_, value)| &*value.column), mark, field.column);
         let about = object.and_then(|(object, _)| object.meaning.split(';').next());
         Self {
             path: join(object.map(|(_, value)| &*value.path), ".", field.name),
             data_type: data_type(field.value_type, &column),
             meaning: join(about, ": ", field.meaning),
             column,
+            fields: Vec::new(),
         }
     }
 }
@@ -231,7 +273,7 @@ fn describe_columns() -> Vec<ColumnInfo> {
         }
     }
     for event in EventKind::ALL.iter().map(|kind| kind.name()) {
-        for Value { path, column, data_type, meaning } in values(event) {
+        for Value { path, column, data_type, meaning, .. } in values(event) {
             if path == VERSION_FIELD {
                 continue;
             }
@@ -255,7 +297,7 @@ type Texts = Vec<(Vec<&'static str>, String)>;
 struct Columns(Vec<(ColumnInfo, Texts)>);
 
 impl Columns {
-    /// Adds a value of an event to the column with this name. A column of single values and lists is one of lists.
+    /// Adds a value of an event to the column with this name.
     fn add(&mut self, event: &'static str, path: &str, name: &str, data_type: &DataType, meaning: &str) {
         let place = self.0.iter().position(|(column, _)| column.name == name).unwrap_or(self.0.len());
         if place == self.0.len() {
@@ -264,9 +306,6 @@ impl Columns {
             self.0.push((column, Vec::new()));
         }
         let Some((column, meanings)) = self.0.get_mut(place) else { return };
-        if let DataType::List(_) = data_type {
-            column.data_type = data_type.clone();
-        }
         add_event(&mut column.sources, event, path);
         add_event(meanings, event, meaning);
     }
@@ -323,10 +362,7 @@ mod tests {
                 assert!(names.insert(column.clone()), "{event}: two values in {column}");
                 if path != VERSION_FIELD {
                     let info = columns().iter().find(|info| info.name == column).unwrap();
-                    assert!(
-                        [data_type.clone(), list_of(data_type)].contains(&info.data_type),
-                        "{event}: {path}"
-                    );
+                    assert_eq!(data_type, info.data_type, "{event}: {path}");
                     assert_eq!(Column::new(&info.data_type).finish().data_type(), &info.data_type);
                 }
             }
@@ -334,9 +370,29 @@ mod tests {
     }
 
     #[test]
+    fn name_of_column_or_field_selects_columns() {
+        for (name, columns) in [
+            ("software", &["software"][..]),
+            (
+                "software.nearest",
+                &["software_nearest_ja4_stable", "software_nearest_name", "software_nearest_difference"],
+            ),
+            ("transport", &["transport"]),
+            ("certificates", &["certificates"]),
+            ("alerts", &["tls_alerts"]),
+            ("quic.parameters", &["quic_parameters"]),
+            ("client", &["client_ip", "client_port"]),
+        ] {
+            assert_eq!(select_columns(&[name]).unwrap(), columns);
+        }
+        assert_eq!(select_columns(&["certificates.x"]), Err(UnknownColumn { name: "certificates.x".into() }));
+    }
+
+    #[test]
     fn columns_of_first_version_keep_their_places() {
         let names: Vec<&str> = columns().iter().map(|column| &*column.name).collect();
         let first: Vec<&str> = ORDER.split(' ').collect();
         assert_eq!(names[..first.len()], first);
+        assert!(first.iter().collect::<BTreeSet<_>>().len() == first.len());
     }
 }

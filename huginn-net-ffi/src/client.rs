@@ -72,7 +72,7 @@ impl HuginnClient {
     }
 
     pub(crate) fn set_hello(&mut self, message: &[u8]) -> Result<(), HuginnStatus> {
-        match ClientHello::from_message(message, Transport::Tcp) {
+        match ClientHello::from_message(message, Transport::Tls) {
             Ok(Some(parsed)) => {
                 self.fingerprint = None;
                 (self.hello, self.quic_version) = (Some(parsed.value.into_owned()), None);

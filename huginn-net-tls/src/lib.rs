@@ -35,7 +35,7 @@
 //! | `packets` | yes | [`HuginnNetTls`] and its events, over the engine `huginn-net-core`; includes `quic` |
 //! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
 //! | `self-signed` | no | [`Certificate::is_self_signed`], with the RustCrypto crates of RSA, ECDSA and Ed25519 |
-//! | `serde` | no | `Serialize` for fingerprints, versions, transports and counters; `Deserialize` for [`Ja4`], [`ClientFamily`] and [`Transport`] |
+//! | `serde` | no | `Serialize` for fingerprints, versions, transports, times and counters; `Deserialize` for [`Ja4`], [`ClientFamily`], [`CertificateTime`] and [`Transport`] |
 //!
 //! A program without packets, such as a TLS proxy, needs none of them:
 //!
@@ -82,7 +82,7 @@ mod transport;
 #[cfg(feature = "certificates")]
 pub use certificate::{
     AlternativeName, AlternativeNames, AuthorityName, AuthorityNames, Certificate, CertificateFields,
-    CertificateList, CertificateMessage, CertificateRequest, CertificateTime,
+    CertificateList, CertificateMessage, CertificateRequest, CertificateTime, CertificateTimeParseError,
 };
 #[cfg(feature = "packets")]
 pub use counters::{DatagramCounters, HandshakeCounters, HelloCounters, SearchCounters, TlsCounters};

@@ -1,15 +1,16 @@
-//! `Serialize` for fingerprints, versions and transports, and `Deserialize` for JA4 and families of clients.
+//! `Serialize` for fingerprints, versions, transports and times, and `Deserialize` for JA4, times and families of clients.
 
 use huginn_net_wire::{deserialize_from_text, serialize_as_text};
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::{
-    ClientFamily, Ja3, Ja3Hash, Ja3s, Ja4, Ja4Hash, Ja4Head, Ja4Raw, QuicFingerprint, Transport, Version,
+    CertificateTime, ClientFamily, Ja3, Ja3Hash, Ja3s, Ja4, Ja4Hash, Ja4Head, Ja4Raw, QuicFingerprint,
+    Transport, Version,
 };
 
 serialize_as_text!(Ja4, Ja4Hash, Ja4Head, Ja4Raw, Ja3, Ja3s, Ja3Hash, QuicFingerprint);
-serialize_as_text!(ClientFamily, Transport, Version);
-deserialize_from_text!(Ja4);
+serialize_as_text!(CertificateTime, ClientFamily, Transport, Version);
+deserialize_from_text!(CertificateTime, Ja4);
 
 impl<'de> Deserialize<'de> for ClientFamily {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

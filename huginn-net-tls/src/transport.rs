@@ -1,13 +1,13 @@
-//! The transport of a handshake.
+//! What carries a handshake.
 
 huginn_net_wire::named! {
-    /// The transport of a handshake.
+    /// What carries a handshake: TLS over a stream, QUIC or DTLS.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
     pub enum Transport {
         /// TLS over TCP or another stream.
         #[default]
-        Tcp = "tcp",
+        Tls = "tls",
         /// QUIC (RFC 9001).
         Quic = "quic",
         /// DTLS (RFC 9147).
@@ -19,7 +19,7 @@ impl Transport {
     /// The first letter of a JA4.
     pub const fn ja4(self) -> char {
         match self {
-            Self::Tcp => 't',
+            Self::Tls => 't',
             Self::Quic => 'q',
             Self::Dtls => 'd',
         }

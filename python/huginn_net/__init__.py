@@ -90,4 +90,4 @@ def client_fingerprint(
 
 def schema() -> dict[str, str]:
     """Returns the columns of the table with their meaning."""
-    return {name: meaning for name, _, meaning in _native.schema()}
+    return dict(_native.schema())

@@ -62,7 +62,7 @@ def read_pcap(source: Any, **options: Unpack[ReadOptions]) -> Capture:
       ``baseline``, and ``fingerprints``, watch lists (docs/watch-lists.md). ``events`` leaves out neither findings nor matches that
       these options ask for. Findings and baselines are those of each capture.
 
-    ``columns`` selects columns of the table, by the names of columns or of fields in JSON (``sni`` is the column ``tls_sni``, ``software``
+    ``columns`` selects columns of the table, by the names of columns or of fields in JSON (``sni`` is the column ``tls_sni``, ``label``
     all columns of its fields). ``dictionaries`` stores each text once in a batch: Polars and pandas make categories of them.
 
     With ``on_error="skip"`` captures that cannot be read are skipped with a `CaptureWarning`, and `Capture.errors` lists them; rows before

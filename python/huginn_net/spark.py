@@ -37,21 +37,11 @@ from typing import Any
 
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from . import _native, _storage
+from ._capture import read_pcap
 from ._files import key_logs, list_files, name_of, source_of
 from ._growing import SETTLE_SECONDS, Growing, size_of
 from ._hosts import HostRecords
@@ -70,26 +60,6 @@ _EVENTS_OF = {
     "ssh": {"ssh_client", "ssh_server", "ssh_handshake"},
 }
 
-_TYPES = {
-    "Utf8": StringType(),
-    "Int32": IntegerType(),
-    "Int64": LongType(),
-    "Float64": DoubleType(),
-    "Boolean": BooleanType(),
-}
-
-
-def _spark_type(name: str) -> DataType:
-    """The type of Spark for a type of Arrow."""
-    if name.startswith("Timestamp"):
-        return TimestampType()
-    if name.startswith("List"):
-        element: DataType = next(spark for arrow, spark in _TYPES.items() if arrow in name)
-        for _ in range(name.count("List")):
-            element = ArrayType(element)
-        return element
-    return _TYPES[name]
-
 
 class HuginnNetDataSource(DataSource):
     """Captures as rows of a table."""
@@ -103,7 +73,7 @@ class HuginnNetDataSource(DataSource):
         return "huginn_net"
 
     def schema(self) -> StructType:
-        return _TABLES[self._checked.table].schema()
+        return _spark_schema(self._checked.table)
 
     def reader(self, schema: Any) -> CaptureReader:
         # Spark gives a schema of its own, and Sail one of Arrow.
@@ -268,37 +238,33 @@ class _Options:
         return list({one.path: (one.path, one.size) for one in found}.values())
 
 
-@dataclass
-class _Table:
-    """A table: its columns, and the Arrow stream of it that a capture with a URL gives."""
-
-    columns: Callable[[], Sequence[tuple[str, ...]]]
-    stream: Callable[[_native.Capture, str], Any]
-
-    def schema(self) -> StructType:
-        return StructType([StructField(name, _spark_type(kind)) for name, kind, *_ in self.columns()])
-
-
-#: The columns of the table of counters.
-_COUNTERS = [("file", "Utf8"), ("packets", "Int64"), ("counters", "Utf8")]
-
-
 def _counters_of(capture: _native.Capture, url: str) -> Any:
     import pyarrow as pa
 
     rows = [(json.loads(text)["engine"]["frames"], text.decode()) for text in _native.Capture.stats(capture).splitlines()]
     packets, counters = zip(*rows) if rows else ((), ())
     columns = [pa.array([url] * len(rows), pa.string()), pa.array(packets, pa.int64()), pa.array(counters, pa.string())]
-    return pa.table(columns, [name for name, _ in _COUNTERS])
+    return pa.table(columns, ["file", "packets", "counters"])
 
 
-#: The tables by their names.
-_TABLES = {
-    "events": _Table(_native.schema, lambda capture, _: capture),
-    "host_records": _Table(_native.host_record_schema, lambda capture, _: HostRecords(capture)),
-    "errors": _Table(_native.error_schema, lambda capture, _: capture.check()),
-    "counters": _Table(lambda: _COUNTERS, _counters_of),
+#: The tables by their names: the Arrow stream that a capture with a URL gives.
+_TABLES: dict[str, Callable[[_native.Capture, str], Any]] = {
+    "events": lambda capture, _: capture,
+    "host_records": lambda capture, _: HostRecords(capture),
+    "errors": lambda capture, _: capture.check(),
+    "counters": _counters_of,
 }
+
+
+def _stream(table: str, capture: _native.Capture, url: str) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_stream(_TABLES[table](capture, url))
+
+
+def _spark_schema(table: str) -> StructType:
+    """The columns of a table with the types of Spark."""
+    return from_arrow_schema(_stream(table, read_pcap([]), "").schema)
 
 
 def host_events(records: Any, db: str | None = None) -> Any:
@@ -320,7 +286,7 @@ def host_events(records: Any, db: str | None = None) -> Any:
         events = hosts.feed_records(ordered["record"].to_pylist(), ordered["file"].to_pylist())
         return pa.concat_tables([pa.table(events), pa.table(hosts.finish_records())])
 
-    return records.groupBy("host_ip").applyInArrow(feed, _TABLES["events"].schema())
+    return records.groupBy("host_ip").applyInArrow(feed, _spark_schema("events"))
 
 
 @dataclass
@@ -339,7 +305,7 @@ class _Reading:
     def __init__(self, options: _Options, schema: Any) -> None:
         self.options = options
         self.columns = list(schema.names)
-        known = [name for name, *_ in _TABLES[options.table].columns()]
+        known = _spark_schema(options.table).names
         for name in self.columns:
             if name not in known:
                 raise ValueError(f"no column {name!r}{nearest(name, known)}")
@@ -364,8 +330,6 @@ class _Reading:
 
     def read_files(self, sources: Iterable[tuple[str, Any]], shard: tuple[int, int] | None) -> Iterator[Any]:
         """Yields the batches of captures, which have names and sources. They are opened one after the other."""
-        import pyarrow as pa
-
         if self.events is not None and not self.events:
             return
         options = self.options
@@ -373,7 +337,6 @@ class _Reading:
         for protocol, events in _EVENTS_OF.items():
             if self.events and set(self.events) <= events:
                 protocols = [name for name in protocols if name == protocol]
-        table = _TABLES[options.table]
         secrets = key_logs(options.keylog, options.storage_options)
         for url, source in sources:
             try:
@@ -389,7 +352,7 @@ class _Reading:
                     "keylog": secrets,
                 }
                 capture = _native.Capture([source], [name], {**options.arguments(), **changes})
-                for batch in pa.RecordBatchReader.from_stream(table.stream(capture, name)):
+                for batch in _stream(options.table, capture, name):
                     batch = batch.select(self.columns)
                     yield batch if self.target is None else batch.cast(self.target)
             except OSError:

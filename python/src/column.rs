@@ -100,7 +100,7 @@ enum Fingerprint {
 impl Fingerprint {
     fn new(kind: &str, transport: &str) -> Option<Self> {
         let transport = match transport {
-            "tcp" => Transport::Tcp,
+            "tcp" => Transport::Tls,
             "quic" => Transport::Quic,
             "dtls" => Transport::Dtls,
             _ => return None,
@@ -166,7 +166,7 @@ impl Fingerprint {
 fn client_hello(bytes: &[u8], transport: Transport) -> Option<ClientHello<'_>> {
     let parsed = match bytes.first()? {
         &CLIENT_HELLO => ClientHello::from_message(bytes, transport),
-        _ if transport == Transport::Tcp => ClientHello::from_records(bytes),
+        _ if transport == Transport::Tls => ClientHello::from_records(bytes),
         _ => return None,
     };
     Some(parsed.ok()??.value)
@@ -176,7 +176,7 @@ fn client_hello(bytes: &[u8], transport: Transport) -> Option<ClientHello<'_>> {
 fn server_hello(bytes: &[u8], transport: Transport) -> Option<ServerHello<'_>> {
     let parsed = match bytes.first()? {
         &SERVER_HELLO => ServerHello::from_message(bytes, transport),
-        _ if transport == Transport::Tcp => ServerHello::from_records(bytes),
+        _ if transport == Transport::Tls => ServerHello::from_records(bytes),
         _ => return None,
     };
     Some(parsed.ok()??.value)

@@ -111,7 +111,7 @@ impl ReadErrors {
 }
 
 /// The columns of the table of errors.
-pub(crate) fn error_schema() -> SchemaRef {
+fn error_schema() -> SchemaRef {
     let columns = [
         ("file", DataType::Utf8),
         ("error", DataType::Utf8),

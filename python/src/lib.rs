@@ -53,16 +53,16 @@ mod _native {
     use crate::stream::Table;
     #[pymodule_export]
     use crate::{
-        error_schema, event_names, find_captures, host_record_order, host_record_schema, is_capture,
-        is_capture_name, matching_names, path_name, schema, unknown_column,
+        event_names, find_captures, host_record_order, is_capture, is_capture_name, matching_names, path_name,
+        schema, unknown_column,
     };
 }
 
-/// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
+/// The columns with their meaning.
 #[pyfunction]
-fn schema() -> Vec<(&'static str, String, &'static str)> {
+fn schema() -> Vec<(&'static str, &'static str)> {
     let columns = huginn_net_arrow::columns().iter();
-    columns.map(|column| (&*column.name, column.data_type.to_string(), &*column.meaning)).collect()
+    columns.map(|column| (&*column.name, &*column.meaning)).collect()
 }
 
 /// The first of these names that no column has, and no field in JSON.
@@ -125,22 +125,6 @@ fn is_capture_name(name: PathBuf) -> bool {
 #[pyfunction]
 fn event_names() -> Vec<&'static str> {
     huginn_net::record::EVENT_NAMES.to_vec()
-}
-
-/// The columns of host records as a table of `(column, type)`, with the types of Arrow.
-#[pyfunction]
-fn host_record_schema() -> Vec<(String, String)> {
-    columns_of(&huginn_net_arrow::host_record_schema())
-}
-
-/// The columns of the table of errors, as those of host records.
-#[pyfunction]
-fn error_schema() -> Vec<(String, String)> {
-    columns_of(&errors::error_schema())
-}
-
-fn columns_of(schema: &arrow_schema::Schema) -> Vec<(String, String)> {
-    schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
 }
 
 /// The columns that order host records.

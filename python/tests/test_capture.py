@@ -82,7 +82,7 @@ def test_table_has_row_for_each_event():
     assert table.column("event").to_pylist() == [event["event"] for event in events]
     assert table.column("ja4").to_pylist() == [event.get("ja4") for event in events]
     assert table.column("file").to_pylist() == [event["file"] for event in events]
-    assert table.schema.metadata[b"huginn_net.schema"] == b"1.0"
+    assert table.schema.metadata[b"huginn_net.schema"] == b"2.0"
     assert table.column_names == list(hn.schema())
 
 
@@ -728,7 +728,7 @@ def test_columns_have_the_names_of_fields_in_json_too():
         return hn.read_pcap(CURL, columns=columns).to_arrow().column_names
 
     assert names("sni", "ts") == ["ts", "tls_sni"]
-    assert names("software") == [name for name in hn.schema() if name.startswith("software_")]
+    assert names("label") == [name for name in hn.schema() if name.startswith("label_")]
     # Each field of each event selects the columns with its values.
     event = next(event for event in hn.read_pcap(CURL) if event["event"] == "tls_client")
     for field in event.keys() - {"v"}:

@@ -69,11 +69,11 @@ fn json_of_http1() {
     assert_eq!(lines.len(), 8, "a keep-alive connection has two exchanges");
     assert_eq!(
         lines[0],
-        r#"{"v":1,"ts":"2026-11-21T05:22:25.222519Z","event":"http_request","subject":"client","packet":4,"client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"method":"GET","host":"www.example.test","path":"/","user_agent":"curl/7.88.1","language":null,"sig":"1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1","label":{"class":"!","name":"curl","flavor":"7 or newer","generic":false},"params":"none","claimed_os":null,"os_agrees":false}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:25.222519Z","event":"http_request","subject":"client","packet":4,"transport":"tcp","client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"method":"GET","host":"www.example.test","path":"/","user_agent":"curl/7.88.1","language":null,"sig":"1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1","label":{"class":"!","name":"curl","flavor":"7 or newer","generic":false},"params":"none","claimed_os":null,"os_agrees":false}"#
     );
     assert_eq!(
         lines[1],
-        r#"{"v":1,"ts":"2026-11-21T05:22:25.222616Z","event":"http_response","subject":"server","packet":6,"client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"status":200,"server_header":"nginx/1.22.1","sig":"1:Server,Date,Content-Type,?Content-Length,?Last-Modified,Connection=[keep-alive],?ETag,Accept-Ranges=[bytes]:Keep-Alive:nginx/1.22.1","label":null,"params":"none","claimed_os":null,"os_agrees":null}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:25.222616Z","event":"http_response","subject":"server","packet":6,"transport":"tcp","client":{"ip":"192.0.2.1","port":60544},"server":{"ip":"192.0.2.2","port":80},"community_id":"1:+Qre89rzFqovaQWtcKiJ+RIv3XY=","version":"1.1","exchange":0,"status":200,"server_header":"nginx/1.22.1","sig":"1:Server,Date,Content-Type,?Content-Length,?Last-Modified,Connection=[keep-alive],?ETag,Accept-Ranges=[bytes]:Keep-Alive:nginx/1.22.1","label":null,"params":"none","claimed_os":null,"os_agrees":null}"#
     );
     assert!(lines[4].contains(r#""exchange":1,"method":"GET","host":"www.example.test","path":"/missing""#));
     assert!(

@@ -110,7 +110,7 @@ fn hybrid_key_exchange_is_counted() {
     let servers = lines("inventory_server", &files[..1]);
     assert!(servers.iter().all(|server| server["problems"] == serde_json::json!([])));
     assert!(servers.iter().flat_map(|server| server["tls"].as_array().unwrap()).all(|row| {
-        row["transport"] == "quic" && row["group"] == "X25519MLKEM768" && row["key_exchange"] == "hybrid"
+        row["protocol"] == "quic" && row["group"] == "X25519MLKEM768" && row["key_exchange"] == "hybrid"
     }));
 }
 

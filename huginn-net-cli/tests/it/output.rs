@@ -40,11 +40,11 @@ fn json_of_tunnel_tool_unknown_and_ipv6() {
     let tunnel = stdout(&["--format", "json", "-c", "1", &capture("made-nested.pcap")]);
     assert_eq!(
         tunnel.trim_end(),
-        r#"{"v":1,"ts":"2026-11-21T05:22:25.218187000Z","event":"tcp_syn","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","sig":"4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0","label":{"class":"unix","name":"Linux","flavor":"4.20 or newer","generic":false},"fuzzy":false,"distance":0,"params":"none","mtu":1500,"link":"Ethernet"}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:25.218187000Z","event":"tcp_syn","subject":"client","packet":1,"transport":"tcp","client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","sig":"4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0","label":{"class":"unix","name":"Linux","flavor":"4.20 or newer","generic":false},"fuzzy":false,"distance":0,"params":"none","mtu":1500,"link":"Ethernet"}"#
     );
     assert_eq!(
         stdout(&["--format", "json", "-c", "1", "--events", "tcp_syn", &capture("nmap-syn.pcap")]).trim_end(),
-        r#"{"v":1,"ts":"2026-11-21T05:22:51.054965Z","event":"tcp_syn","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":47767},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:bBFNXCvh9/MYH1s++GkDjki4G5M=","sig":"4:54+10:0:1460:1024,0:mss::0","label":{"class":"!","name":"Nmap","flavor":"SYN scan","generic":false},"fuzzy":false,"distance":10,"params":"random_ttl","mtu":null,"link":null}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:51.054965Z","event":"tcp_syn","subject":"client","packet":1,"transport":"tcp","client":{"ip":"192.0.2.1","port":47767},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:bBFNXCvh9/MYH1s++GkDjki4G5M=","sig":"4:54+10:0:1460:1024,0:mss::0","label":{"class":"!","name":"Nmap","flavor":"SYN scan","generic":false},"fuzzy":false,"distance":10,"params":"random_ttl","mtu":null,"link":null}"#
     );
     let odd = stdout(&["--format", "json", &capture("odd-syns.pcap")]);
     assert!(odd.contains(

@@ -74,6 +74,7 @@ fn json_has_common_and_specific_fields() {
     for field in [
         "ts",
         "event",
+        "transport",
         "client",
         "server",
         "subject",
@@ -90,7 +91,7 @@ fn json_has_common_and_specific_fields() {
     ] {
         assert!(fields.iter().any(|name| *name == field), "{field} is missing in {fields:?}");
     }
-    assert_eq!(fields.len(), 15, "{fields:?}");
+    assert_eq!(fields.len(), 16, "{fields:?}");
     assert_eq!(syn["subject"], "client");
     assert_eq!(syn["label"]["name"], "Linux");
     assert_eq!(syn["server"]["port"], 80);

@@ -17,7 +17,7 @@ fn json(capture: &str) -> Vec<String> {
     let fields = |line: &str| {
         let (_, event) = line.split_once(r#""event":""#).unwrap();
         let (name, rest) = event.split_once('"').unwrap();
-        let first = if name == "ssh_handshake" { r#""kex""# } else { r#""protocol""# };
+        let first = if name == "ssh_handshake" { r#""kex""# } else { r#""protocol_version""# };
         let (_, fields) = rest.split_once(first).unwrap();
         format!("{name} {first}{fields}")
     };
@@ -32,10 +32,12 @@ fn json_has_banner_and_hassh() {
         ecdh-sha2-nistp256,diffie-hellman-group14-sha256,diffie-hellman-group14-sha1,kexguess2@matt.ucc.asn.au,\
         ext-info-c,kex-strict-c-v00@openssh.com;";
     let start = format!(
-        r#"ssh_client "protocol":"2.0","banner":"SSH-2.0-dropbear_2022.83","hassh":"16574631849ea8d13c926c9905839928","hassh_algorithms":"{algorithms}"#
+        r#"ssh_client "protocol_version":"2.0","banner":"SSH-2.0-dropbear_2022.83","hassh":"16574631849ea8d13c926c9905839928","hassh_algorithms":"{algorithms}"#
     );
     assert_eq!(events[0].get(..start.len()), Some(start.as_str()));
-    assert!(events[1].starts_with(r#"ssh_server "protocol":"2.0","banner":"SSH-2.0-dropbear_2022.83""#));
+    assert!(
+        events[1].starts_with(r#"ssh_server "protocol_version":"2.0","banner":"SSH-2.0-dropbear_2022.83""#)
+    );
 }
 
 /// The values are those of tshark's lists by the rule of RFC 4253, section 7.1, and of `ssh -vvv`.
@@ -65,12 +67,14 @@ fn json_is_null_without_kex_init() {
     assert_eq!(
         clients,
         [
-            &format!(r#"ssh_client "protocol":"1.5","banner":"SSH-1.5-huginn",{null},"software":null}}"#),
             &format!(
-                r#"ssh_client "protocol":"2.0","banner":"SSH-2.0-huginn scan",{null},"software":null}}"#
+                r#"ssh_client "protocol_version":"1.5","banner":"SSH-1.5-huginn",{null},"software":null}}"#
             ),
             &format!(
-                r#"ssh_client "protocol":"2.0","banner":"SSH-2.0-caf\\xe9_\\xff \\x5cx41",{null},"software":null}}"#
+                r#"ssh_client "protocol_version":"2.0","banner":"SSH-2.0-huginn scan",{null},"software":null}}"#
+            ),
+            &format!(
+                r#"ssh_client "protocol_version":"2.0","banner":"SSH-2.0-caf\\xe9_\\xff \\x5cx41",{null},"software":null}}"#
             ),
         ]
     );

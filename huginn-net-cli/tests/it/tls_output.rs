@@ -67,18 +67,16 @@ fn clients_table_names_software() {
     };
     let (ja4_stable, ja4) = (field("ja4_stable"), field("ja4"));
     let exact = software(&format!("{header}{ja4_stable}\t{ja4}\tLib\tA \"quoted\" app\tyes\t\n"));
-    let want = r#"{"library":"Lib","application":"A \"quoted\" app","versions":null,"candidates":["A \"quoted\" app"],"match":"exact"}"#;
+    let want = r#"{"name":"A \"quoted\" app","library":"Lib","application":"A \"quoted\" app","versions":null,"candidates":["A \"quoted\" app"],"match":"exact"}"#;
     assert_eq!(exact, want);
 
     let stable = software(&format!("{header}{ja4_stable}\t\tLib\tOther\t\t\n"));
-    let want =
-        r#"{"library":"Lib","application":null,"versions":null,"candidates":["Other"],"match":"stable"}"#;
+    let want = r#"{"name":"Lib","library":"Lib","application":null,"versions":null,"candidates":["Other"],"match":"stable"}"#;
     assert_eq!(stable, want);
 
     let other = "t13d1910h2_9dc949149365_97f8aa674fd9";
     let structural = software(&format!("{header}{other}\t\tGo\tGo\t\t\n"));
-    let want =
-        r#"{"library":"OpenSSL","application":null,"versions":null,"candidates":[],"match":"structural"}"#;
+    let want = r#"{"name":"OpenSSL","library":"OpenSSL","application":null,"versions":null,"candidates":[],"match":"structural"}"#;
     assert_eq!(structural, want);
 }
 
@@ -228,7 +226,7 @@ fn non_utf8_bytes_are_escaped() {
     let extensions = [extension(0, &prefixed(&name)), extension(16, &prefixed(protocol))].concat();
     let path = capture_of_hello("odd.pcap", &extensions, 0);
     let (event, _) = output(&["--format", "json", &path]);
-    let expected = r#"{"v":1,"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"groups":[],"key_share_groups":[],"key_share_lengths":[],"signature_algorithms":[],"session_id_length":0,"ech":null,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_stable":"t12d0102f2_0f2cb44170f4_000000000000","ja4_stable_r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
+    let expected = r#"{"v":1,"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","subject":"client","packet":1,"transport":"tcp","client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","protocol":"tls","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"groups":[],"key_share_groups":[],"key_share_lengths":[],"signature_algorithms":[],"session_id_length":0,"ech":null,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_stable":"t12d0102f2_0f2cb44170f4_000000000000","ja4_stable_r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
     assert_eq!(without_software(event.trim_end()), expected.replace("[2J", "[2J\u{7f}"));
     let (lines, _) = output(&[&path]);
     assert!(lines.contains(", \\xc3(\"\\x5cx41\\x00\\x1b[2J\\x7f, t12d"), "{lines}");

@@ -160,7 +160,7 @@ fn imitated(candidate: &str) -> Option<&str> {
 /// GREASE; the first extension is an empty one of GREASE, and the last one has one byte. pre_shared_key and padding follow.
 /// Chromium sends no GREASE in QUIC, and sent none before it had TLS 1.3.
 fn has_grease_of_boringssl(hello: &ClientHello<'_>) -> bool {
-    if hello.transport() != Transport::Tcp || hello.supported_versions().next().is_none() {
+    if hello.transport() != Transport::Tls || hello.supported_versions().next().is_none() {
         return true;
     }
     let is_first = |mut numbers: U16List<'_>| numbers.next().is_some_and(is_grease);

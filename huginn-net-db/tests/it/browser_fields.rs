@@ -100,7 +100,7 @@ impl Hello {
     }
 
     fn software(&self) -> ClientMatch {
-        self.software_over(Transport::Tcp)
+        self.software_over(Transport::Tls)
     }
 
     fn software_over(&self, transport: Transport) -> ClientMatch {
@@ -222,7 +222,7 @@ fn imitation_names_only_imitations() {
 fn imitation_is_candidate_for_its_fields() {
     let [same, other] = [239, 195].map(|payload| Hello::of_firefox().with(0xfe0d, ech(payload)).message(0));
     let [same, other] =
-        [&same, &other].map(|bytes| ClientHello::from_message(bytes, Transport::Tcp).unwrap().unwrap().value);
+        [&same, &other].map(|bytes| ClientHello::from_message(bytes, Transport::Tls).unwrap().unwrap().value);
     let key = same.ja4_stable();
     let row = |imitates: &str, application: &str, differs: &str| {
         format!("{key}\tNSS\t{application}\t{imitates}\t{differs}\tyes\n")
@@ -267,7 +267,7 @@ fn other_software_is_not_compared() {
     // Another client with BoringSSL may set its fields as it likes.
     let table = "ja4_stable\tlibrary\tapplication\town_settings\n";
     let message = Hello::of_chromium().with(0x44cd, hex("0003 02 7b32")).message(0);
-    let hello = ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ClientHello::from_message(&message, Transport::Tls).unwrap().unwrap().value;
     let row = format!("{}\tBoringSSL\tBun\tyes\n", hello.ja4_stable());
     let found = ClientDatabase::parse(&format!("{table}{row}")).unwrap().match_hello(&hello).unwrap();
     assert_eq!((found.software.to_string(), &found.software.imitation), ("Bun".to_owned(), &None));
@@ -280,7 +280,7 @@ fn other_software_is_not_compared() {
 #[test]
 fn damaged_hello_is_not_compared() {
     let message = Hello::of_chromium().message(1);
-    let hello = ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ClientHello::from_message(&message, Transport::Tls).unwrap().unwrap().value;
     assert!(!hello.is_well_formed());
     let found = ClientDatabase::builtin().match_hello(&hello);
     assert!(found.is_none_or(|found| found.software.imitation.is_none()));

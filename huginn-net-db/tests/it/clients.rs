@@ -282,7 +282,7 @@ fn similar_fingerprint_names_library_within_limit() {
         [&[1, 0][..], &len, &body].concat()
     };
     let parse =
-        |bytes: &[u8]| ClientHello::from_message(bytes, Transport::Tcp).unwrap().unwrap().value.into_owned();
+        |bytes: &[u8]| ClientHello::from_message(bytes, Transport::Tls).unwrap().unwrap().value.into_owned();
     let suites = [0xfe01, 0xfe02];
     let known = parse(&hello(&suites, &[0xfa01, 0xfa02]));
     assert_eq!(known.family(), None);

@@ -29,7 +29,7 @@ pub use self::fields::{AlternativeName, AlternativeNames, CertificateFields};
 pub use self::message::{
     AuthorityName, AuthorityNames, CertificateList, CertificateMessage, CertificateRequest,
 };
-pub use self::time::CertificateTime;
+pub use self::time::{CertificateTime, CertificateTimeParseError};
 
 /// An X.509 certificate as a peer sent it: its hashes, and its fields if it can be read.
 ///

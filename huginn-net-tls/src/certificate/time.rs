@@ -1,6 +1,7 @@
 //! Times in certificates.
 
-use std::{fmt, str};
+use std::fmt;
+use std::str::{self, FromStr};
 
 use huginn_net_wire::CivilDate;
 use x509_parser::asn1_rs::FromDer;
@@ -51,6 +52,32 @@ impl fmt::Display for CertificateTime {
     }
 }
 
+/// Parses the [`Display`](fmt::Display) text.
+impl FromStr for CertificateTime {
+    type Err = CertificateTimeParseError;
+
+    fn from_str(text: &str) -> Result<Self, CertificateTimeParseError> {
+        parse(text).filter(|time| time.text() == text.as_bytes()).ok_or(CertificateTimeParseError)
+    }
+}
+
+/// Parses a time; its text may differ.
+fn parse(text: &str) -> Option<CertificateTime> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u8>().ok();
+    let date = CivilDate { year: text.get(..4)?.parse().ok()?, month: number(5, 7)?, day: number(8, 10)? };
+    let [hours, minutes, seconds] = [number(11, 13)?, number(14, 16)?, number(17, 19)?].map(i64::from);
+    let second =
+        hours.saturating_mul(3600).saturating_add(minutes.saturating_mul(60)).saturating_add(seconds);
+    CertificateTime::from_seconds(
+        date.days_since_epoch().saturating_mul(SECONDS_PER_DAY).saturating_add(second),
+    )
+}
+
+/// A text that is not a time as [`CertificateTime`] displays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a time such as 2036-11-18T07:43:47Z")]
+pub struct CertificateTimeParseError;
+
 /// The date of a day since the Unix epoch, from the year 0.
 fn date(day: i64) -> CivilDate {
     /// The calendar repeats after this number of years and days.
@@ -81,12 +108,17 @@ mod tests {
             (-62_135_596_800, "0001-01-01T00:00:00Z"),
             (253_402_300_799, "9999-12-31T23:59:59Z"),
         ] {
-            assert_eq!(CertificateTime::from_seconds(seconds).unwrap().to_string(), text);
+            let time = CertificateTime::from_seconds(seconds).unwrap();
+            assert_eq!((time.to_string().as_str(), text.parse()), (text, Ok(time)));
         }
         let first = CertificateTime::from_seconds(CertificateTime::FIRST);
         assert_eq!(first.unwrap().to_string(), "0000-01-01T00:00:00Z");
         for outside in [CertificateTime::FIRST - 1, CertificateTime::LAST + 1, i64::MIN, i64::MAX] {
             assert_eq!(CertificateTime::from_seconds(outside), None);
+        }
+        for text in ["", "2036-11-18", "2036-02-30T07:43:47Z", "2036-11-18T24:00:00Z", "2036-11-18 07:43:47Z"]
+        {
+            assert_eq!(text.parse::<CertificateTime>(), Err(CertificateTimeParseError), "{text}");
         }
     }
 }

@@ -234,7 +234,7 @@ mod tests {
         fn cached_fingerprints_equal_computed_ones(
             hellos in prop::collection::vec(
                 (
-                    prop::sample::select(vec![Transport::Tcp, Transport::Quic]),
+                    prop::sample::select(vec![Transport::Tls, Transport::Quic]),
                     2..4_u8,
                     prop::collection::vec(prop::sample::select(vec![0x1301_u16, 10, 0x3a3a, 0x4a4a]), 0..3),
                     prop::collection::vec(extension(), 0..4),
@@ -256,7 +256,7 @@ mod tests {
         let bytes =
             |grease| message(3, &[grease, 0x1301], &[(grease, Vec::new()), (16, b"\0\x03\x02h2".to_vec())]);
         let [one, two, three] = [0x0a0a, 0xfafa, 0x6a6a].map(bytes);
-        let hello = |bytes| ClientHello::parse_message(bytes, Transport::Tcp).unwrap();
+        let hello = |bytes| ClientHello::parse_message(bytes, Transport::Tls).unwrap();
         assert!(hello(&one).cached().fingerprints.is_none(), "the first hello is not cached");
         let cached = hello(&two).ja4_r();
         assert_eq!(hello(&three).ja4_r().as_str().as_ptr(), cached.as_str().as_ptr());
@@ -270,7 +270,7 @@ mod tests {
             let suites: Vec<u16> = (0..count).collect();
             let message = message(3, &suites, &[(10, vec![0, 2, 0, 29])]);
             for _ in 0..3 {
-                assert_same(&ClientHello::parse_message(&message, Transport::Tcp).unwrap());
+                assert_same(&ClientHello::parse_message(&message, Transport::Tls).unwrap());
             }
         }
     }

@@ -214,7 +214,7 @@ mod tests {
         let mut message = vec![1, 0];
         message.extend(u16::try_from(body.len()).unwrap().to_be_bytes());
         message.extend(body);
-        ClientHello::parse_message(&message, Transport::Tcp).unwrap().family()
+        ClientHello::parse_message(&message, Transport::Tls).unwrap().family()
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::limits::{FINGERPRINT_CACHE_ENTRIES, MAX_CACHED_JA3S_LEN, TYPICAL_JA3S
 ///     0, 4, 0x13, 1, 0x13, 3, 1, 0, // two cipher suites, one compression method
 ///     0, 8, 0, 10, 0, 4, 0, 2, 0, 29, // supported_groups: x25519
 /// ];
-/// let hello = ClientHello::from_message(&message, Transport::Tcp)?.expect("a complete message").value;
+/// let hello = ClientHello::from_message(&message, Transport::Tls)?.expect("a complete message").value;
 /// assert_eq!(hello.ja3().to_string(), "771,4865-4867,10,29,");
 /// assert_eq!(hello.ja3_hash(), hello.ja3().hash());
 /// # Ok::<(), huginn_net_tls::TlsError>(())

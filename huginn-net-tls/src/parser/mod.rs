@@ -216,7 +216,7 @@ impl StreamParser for TlsParser {
             return None;
         }
         let message = record::only_client_hello(first)?;
-        let hello = ClientHello::parse_message(message, Transport::Tcp).ok()?;
+        let hello = ClientHello::parse_message(message, Transport::Tls).ok()?;
         if settings.nameless && hello.is_nameless() {
             return None;
         }

@@ -304,7 +304,7 @@ impl<'a> ClientHello<'a> {
             Some(Ok(Beginning::Record)) => {
                 let fragment = record::first_fragment(bytes);
                 if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
-                    let hello = Self::parse_message(fragment, Transport::Tcp)?;
+                    let hello = Self::parse_message(fragment, Transport::Tls)?;
                     return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
                 }
                 let hello = read::<ClientHello<'static>>(&mut RecordReader::handshake_only(), bytes)?;
@@ -346,7 +346,7 @@ impl<'a> ServerHello<'a> {
         }
         let fragment = record::first_fragment(bytes);
         if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
-            let hello = Self::parse_message(fragment, Transport::Tcp)?;
+            let hello = Self::parse_message(fragment, Transport::Tls)?;
             return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
         }
         let hello = read::<ServerHello<'static>>(&mut RecordReader::handshake_only(), bytes)?;
@@ -398,7 +398,7 @@ fn first_hello<T>(
 /// Parses the hello of an SSL 2.0 record.
 fn hello_of_sslv2<'a>(record: &[u8]) -> Result<Parsed<ClientHello<'a>>, TlsError> {
     let message = sslv2::to_message(record).ok_or_else(|| not_record(record))?;
-    let hello = ClientHello::parse_message(&message, Transport::Tcp)?.into_owned();
+    let hello = ClientHello::parse_message(&message, Transport::Tls)?.into_owned();
     Ok(Parsed::new(hello, sslv2::record_len(record).unwrap_or_default()))
 }
 
@@ -541,7 +541,7 @@ mod tests {
         message.extend([7; 32]);
         message.extend([0, 0xc0, 0x2f, 0]);
         let whole = [&[HANDSHAKE, 3, 3, 0, 42][..], &message].concat();
-        let expected = ServerHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
+        let expected = ServerHello::from_message(&message, Transport::Tls).unwrap().unwrap().value;
         for step in 1..message.len() {
             // The certificate follows, in the same record or the next one.
             let bytes = cut(&whole, step);

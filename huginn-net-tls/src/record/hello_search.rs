@@ -284,7 +284,7 @@ impl HelloSearch {
             Start::Other => State::Searching(Vec::new()),
             Start::Hello(message) => {
                 self.state = State::Done;
-                if let Ok(hello) = Hello::from_message(&message, Transport::Tcp) {
+                if let Ok(hello) = Hello::from_message(&message, Transport::Tls) {
                     found(Item::Hello(hello));
                 }
                 return None;

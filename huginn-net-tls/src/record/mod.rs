@@ -283,7 +283,7 @@ impl RecordReader {
                 Some(kind) if is_too_long(message) => return each(Item::TooLong(*kind)),
                 _ => return each(Item::Message(message)),
             }
-            match Hello::from_message(message, Transport::Tcp) {
+            match Hello::from_message(message, Transport::Tls) {
                 Ok(hello) => {
                     *hellos = hellos.saturating_add(1);
                     *early_data |= hello.has_early_data();

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn converts_to_equivalent_tls_hello() {
         let message = to_message(&record()).unwrap();
-        let hello = ClientHello::parse_message(&message, Transport::Tcp).unwrap();
+        let hello = ClientHello::parse_message(&message, Transport::Tls).unwrap();
         assert_eq!(hello.cipher_suites().collect::<Vec<_>>(), [0x0035, 0x000a, 0x00ff]);
         assert_eq!((hello.version().ja4(), hello.extensions().count()), ("10", 0));
         assert_eq!(hello.random(), [[0; 16], [0xc5; 16]].concat());

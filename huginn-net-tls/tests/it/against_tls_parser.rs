@@ -26,7 +26,7 @@ fn captured_hellos_equal_tls_parser() {
 proptest! {
     #[test]
     fn generated_hellos_equal_tls_parser(message in any_message()) {
-        compare(&ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value);
+        compare(&ClientHello::from_message(&message, Transport::Tls).unwrap().unwrap().value);
     }
 }
 

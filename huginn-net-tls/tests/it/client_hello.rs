@@ -41,7 +41,7 @@ fn hello(extensions: &[u8]) -> Vec<u8> {
 }
 
 fn parsed(message: &[u8]) -> ClientHello<'_> {
-    ClientHello::from_message(message, Transport::Tcp).unwrap().unwrap().value
+    ClientHello::from_message(message, Transport::Tls).unwrap().unwrap().value
 }
 
 fn kinds(hello: &ClientHello<'_>) -> Vec<u16> {
@@ -136,7 +136,7 @@ fn server_hello_has_session_id_and_key_share() {
     let share = [&[0, 29][..], &prefixed(2, &[4; 32])].concat();
     let extensions = [extension(51, &share), extension(43, &[3, 4]), extension(41, &[0, 1])].concat();
     let bytes = message(2, &[fields, prefixed(2, &extensions)].concat());
-    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ServerHello::from_message(&bytes, Transport::Tls).unwrap().unwrap().value;
     assert_eq!((hello.session_id(), hello.key_share()), (&[5; 32][..], Some(&[4; 32][..])));
     assert_eq!((hello.group(), hello.selected_psk()), (Some(29), Some(1)));
 }
@@ -173,9 +173,9 @@ fn version(offered: &[u8], transport: Transport) -> &'static str {
 
 #[test]
 fn version_is_highest_without_grease() {
-    assert_eq!(version(&[0xfa, 0xfa, 3, 2, 3, 4, 3, 3], Transport::Tcp), "13");
-    assert_eq!(version(&[0x7f, 0x1c, 3, 3], Transport::Tcp), "00", "a draft");
-    assert_eq!(version(&[0x8a, 0x8a], Transport::Tcp), "12", "only GREASE: the legacy version counts");
+    assert_eq!(version(&[0xfa, 0xfa, 3, 2, 3, 4, 3, 3], Transport::Tls), "13");
+    assert_eq!(version(&[0x7f, 0x1c, 3, 3], Transport::Tls), "00", "a draft");
+    assert_eq!(version(&[0x8a, 0x8a], Transport::Tls), "12", "only GREASE: the legacy version counts");
     assert_eq!(version(&[0xfe, 0xff, 0xfe, 0xfc, 0xfe, 0xfd], Transport::Dtls), "d3");
     assert_eq!(version(&[0xfe, 0xff, 0xfe, 0xfd], Transport::Dtls), "d2");
 }
@@ -192,10 +192,10 @@ fn missing_mandatory_field_is_an_error() {
     ];
     for len in 0..whole.len() {
         let mut cut = whole[..len].to_vec();
-        assert_eq!(ClientHello::from_message(&cut, Transport::Tcp), Ok(None), "{len} bytes");
+        assert_eq!(ClientHello::from_message(&cut, Transport::Tls), Ok(None), "{len} bytes");
         if len >= 4 {
             cut[3] = u8::try_from(len - 4).unwrap();
-            let error = ClientHello::from_message(&cut, Transport::Tcp).unwrap_err();
+            let error = ClientHello::from_message(&cut, Transport::Tls).unwrap_err();
             let (_, expected) = fields.iter().rev().find(|(offset, _)| len >= *offset).unwrap();
             assert!(
                 matches!(error, TlsError::Truncated { field, .. } if field == *expected),
@@ -203,10 +203,10 @@ fn missing_mandatory_field_is_an_error() {
             );
         }
     }
-    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tcp), Err(TlsError::NotHello(2)));
+    assert_eq!(ClientHello::from_message(&[2, 0, 0, 0], Transport::Tls), Err(TlsError::NotHello(2)));
     let announced = 0xff_ffff;
     assert_eq!(
-        ClientHello::from_message(&[1, 0xff, 0xff, 0xff], Transport::Tcp),
+        ClientHello::from_message(&[1, 0xff, 0xff, 0xff], Transport::Tls),
         Err(TlsError::TooLong { announced })
     );
 }
@@ -287,16 +287,16 @@ fn server_hello_has_chosen_parameters() {
     let block = [extension(16, &prefixed(2, &prefixed(1, b"h2"))), extension(0xff01, &[0])].concat();
     let body = [&[3, 3][..], &[7; 32], &[1, 9], &[0xc0, 0x2f], &[0], &prefixed(2, &block)].concat();
     let bytes = message(2, &body);
-    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ServerHello::from_message(&bytes, Transport::Tls).unwrap().unwrap().value;
     assert_eq!((hello.version(), hello.cipher_suite()), (Version::TLS_1_2, 0xc02f));
     assert_eq!((hello.alpn(), hello.group(), hello.is_retry_request()), (Some(&b"h2"[..]), None, false));
     let old = message(2, &body[..body.len() - block.len() - 2]);
     assert_eq!(
-        ServerHello::from_message(&old, Transport::Tcp).unwrap().unwrap().value.extensions().count(),
+        ServerHello::from_message(&old, Transport::Tls).unwrap().unwrap().value.extensions().count(),
         0
     );
     for len in 0..39 {
-        assert!(ServerHello::from_message(&message(2, &body[..len]), Transport::Tcp).is_err(), "{len} bytes");
+        assert!(ServerHello::from_message(&message(2, &body[..len]), Transport::Tls).is_err(), "{len} bytes");
     }
 }
 
@@ -307,7 +307,7 @@ fn server_hello_has_group_of_key_share() {
         let block = extension(51, share);
         let body = [&[3, 3][..], &[7; 32], &[0], &[0x13, 0x01], &[0], &prefixed(2, &block)].concat();
         let bytes = message(2, &body);
-        let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+        let hello = ServerHello::from_message(&bytes, Transport::Tls).unwrap().unwrap().value;
         assert_eq!(hello.group(), Some(0x11ec));
     }
 }
@@ -318,7 +318,7 @@ fn reads_server_hello_of_early_draft() {
     let body =
         [&[0x7f, 0x12][..], &[7; 32], &[0x13, 0x02], &prefixed(2, &extension(40, &[0, 29, 0, 0]))].concat();
     let bytes = message(2, &body);
-    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ServerHello::from_message(&bytes, Transport::Tls).unwrap().unwrap().value;
     assert_eq!((hello.version(), hello.cipher_suite()), (Version(0x7f12), 0x1302));
     assert_eq!(hello.extensions().map(|extension| extension.kind).collect::<Vec<_>>(), [40]);
     assert_eq!(hello.group(), Some(29), "key_share had another number");
@@ -330,7 +330,7 @@ proptest! {
         if let [kind, high, middle, ..] = bytes.as_mut_slice() {
             (*kind, *high, *middle) = (1 + u8::from(server), 0, 0);
         }
-        for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
+        for transport in [Transport::Tls, Transport::Quic, Transport::Dtls] {
             if let Ok(Some(Parsed { value: hello, consumed })) = ClientHello::from_message(&bytes, transport) {
                 prop_assert_eq!(consumed, hello.message().len());
                 let _ = (hello.ja4_r().to_string(), hello.ja3_hash().to_string(), hello.server_name());

@@ -86,7 +86,7 @@ fn mutated_hellos_are_read_alike_in_pieces() {
             assert_eq!(pushed(bytes, step), whole);
         }
         let message = bytes.get(5..).unwrap_or_default();
-        for transport in [Transport::Tcp, Transport::Quic, Transport::Dtls] {
+        for transport in [Transport::Tls, Transport::Quic, Transport::Dtls] {
             if let Ok(Some(parsed)) = ClientHello::from_message(message, transport) {
                 let hello = parsed.value;
                 assert_eq!(hello.ja4_r().ja4(), hello.ja4());

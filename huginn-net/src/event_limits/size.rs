@@ -30,7 +30,7 @@ const ESCAPED: usize = 6;
 const CUT: usize = 24;
 
 /// Bytes of the common fields, with two IPv4 addresses.
-const COMMON: usize = 250;
+const COMMON: usize = 268;
 
 /// Bytes that two IPv6 addresses have more.
 const V6: usize = 50;
@@ -110,7 +110,7 @@ const NEGOTIATION: usize = 250;
 const MATCH: usize = 320;
 
 /// Bytes of the JSON of a connection, without its texts.
-const CONNECTION: usize = 480;
+const CONNECTION: usize = 462;
 
 /// Bytes of the certificate in the JSON of a connection, without its subject.
 const CERTIFICATE_OF_CONNECTION: usize = 130;
@@ -181,7 +181,7 @@ fn observation_bytes(observation: &Observation, limit: TextLimit) -> u64 {
             let extensions = numbers(hello.extensions().count(), limit);
             let quic = observation.server.quic.as_ref().map_or(0, |_| QUIC_SERVER);
             let ja3s = limited(hello.message().len().saturating_mul(2), limit);
-            sum([335, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
+            sum([355, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
         }
         Observation::TlsHandshake(observation) => {
             // A byte of a name has up to six characters, two of them backslashes: `\C2\80`.
@@ -190,7 +190,7 @@ fn observation_bytes(observation: &Observation, limit: TextLimit) -> u64 {
             let alpn =
                 observation.handshake.alpn.as_deref().map_or(0, |name| text(name, limit).saturating_add(9));
             sum([
-                340,
+                360,
                 DECRYPTED,
                 NUMBER,
                 alpn,
@@ -483,7 +483,9 @@ fn software(found: Option<&ClientMatch>) -> usize {
     let candidates = found.map_or(&[][..], |found| &found.software.candidates);
     let candidates =
         candidates.iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()).saturating_add(3));
-    180_usize.saturating_add(candidates).saturating_add(software_text(found))
+    // The name and its parts, and the words of an imitation.
+    let names = software_text(found).saturating_mul(2);
+    205_usize.saturating_add(candidates).saturating_add(names)
 }
 
 /// Bytes of the software of a TLS client.

@@ -45,7 +45,7 @@ fn count(count: u8) -> String {
 
 const fn transport(transport: Transport) -> &'static str {
     match transport {
-        Transport::Tcp => "TLS over TCP",
+        Transport::Tls => "TLS over TCP",
         Transport::Quic => "QUIC",
         Transport::Dtls => "DTLS",
     }

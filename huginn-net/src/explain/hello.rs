@@ -64,13 +64,13 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 
 fn client(message: &[u8]) -> Result<Hello, FingerprintError> {
     let hello =
-        ClientHello::from_message(message, Transport::Tcp)?.ok_or(FingerprintError::IncompleteHello)?;
+        ClientHello::from_message(message, Transport::Tls)?.ok_or(FingerprintError::IncompleteHello)?;
     Ok(Hello::Client(hello.value.into_owned()))
 }
 
 fn server(message: &[u8]) -> Result<Hello, FingerprintError> {
     let hello =
-        ServerHello::from_message(message, Transport::Tcp)?.ok_or(FingerprintError::IncompleteHello)?;
+        ServerHello::from_message(message, Transport::Tls)?.ok_or(FingerprintError::IncompleteHello)?;
     Ok(Hello::Server(hello.value.into_owned()))
 }
 

@@ -407,7 +407,7 @@ sig = 1:B::
         let mut host = profile(&[]);
         for software in [Some("Apple or an imitation"), None] {
             let ja4 = "t13d2613h2_2802a3db6c62_845d286b0d67".parse().unwrap();
-            let (transport, family) = (Transport::Tcp, Some(ClientFamily::Apple));
+            let (transport, family) = (Transport::Tls, Some(ClientFamily::Apple));
             let seen = TlsClientSeen { ja4, transport, software: software.map(Into::into), family };
             host.tls_clients.count(|value| *value == seen, || seen.clone());
         }

@@ -198,8 +198,8 @@ records! {
     pub struct TlsClientSeenRecord<'a> {
         /// JA4
         ja4: Ja4,
-        /// `tcp`, `quic` or `dtls`
-        transport: Text<'a>,
+        /// `tls`, `quic` or `dtls`
+        protocol: Text<'a>,
         /// The software that the hello names, as text
         software: Option<Text<'a>>,
         /// Number of observations
@@ -432,7 +432,7 @@ impl<'a> From<&'a Counted<TlsClientSeen>> for TlsClientSeenRecord<'a> {
         let TlsClientSeen { ja4, transport, software, .. } = &seen.value;
         Self {
             ja4: *ja4,
-            transport: transport.name().into(),
+            protocol: transport.name().into(),
             software: software.as_deref().map(Text::from),
             count: seen.count,
         }

@@ -73,7 +73,7 @@ impl Observed {
         let ja4 = hello.ja4_stable();
         self.add(BaselineType::Ja4Stable, ja4.to_string());
         // Datagrams are easily forged, and peers of calls have neither names nor addresses that stay.
-        let is_tcp = hello.transport() == Transport::Tcp;
+        let is_tcp = hello.transport() == Transport::Tls;
         if is_tcp {
             self.add(BaselineType::Client, ja4.cipher_hash().to_string());
         }

@@ -225,7 +225,7 @@ impl RequestFacts {
             && matches!(hello.family(), Some(ClientFamily::Chromium | ClientFamily::Firefox));
         let speaks_http = hello.alpn().all(|protocol| matches!(protocol, b"h2" | b"http/1.1" | b"http/1.0"));
         let is_nameless = hello.is_nameless()
-            && hello.transport() == Transport::Tcp
+            && hello.transport() == Transport::Tls
             && !(is_browser || observation.decrypted || observation.client.follows_other)
             && speaks_http;
         Self {

@@ -436,8 +436,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         }
         Observation::Tool(found) => to.fields((&**found).into(), Kind::Tool),
         Observation::Connection(connection) => {
-            let transport = event.flow.transport.name();
-            to.fields(ConnectionRecord::new(connection, transport, texts), Kind::Connection)
+            to.fields(ConnectionRecord::new(connection, texts), Kind::Connection)
         }
         Observation::HttpRequest(observation) => {
             to.fields(HttpRequestRecord::new(observation, texts), Kind::HttpRequest)

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str;
 
-use huginn_net_core::{FlowId, IpText, deserialize_from_text};
+use huginn_net_core::{FlowId, IpText, TransportKind, deserialize_from_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value, ValueType, ValueVisitor, records};
@@ -22,6 +22,8 @@ records! {
 
     /// The flow of an event.
     pub struct FlowRecord<'a> {
+        /// `tcp` or `udp`
+        transport: TransportKind,
         /// Client of the connection
         client: EndpointRecord,
         /// Server of the connection
@@ -37,6 +39,7 @@ impl From<&FlowId> for FlowRecord<'_> {
     fn from(flow: &FlowId) -> Self {
         let layers = flow.tunnel.as_ref().map_or(&[][..], |tunnel| tunnel.layers());
         Self {
+            transport: flow.transport,
             client: flow.client.into(),
             server: flow.server.into(),
             tunnel: layers.iter().copied().map(Text::owned).collect(),

@@ -133,7 +133,7 @@ records! {
         /// Number of values of this type in the baseline
         known[omitted]: Option<u64>,
         /// Time of the first packet of this baseline
-        since[omitted]: Option<Text<'a>>,
+        since[omitted]: Option<Timestamp>,
         /// Names of the files of this baseline
         baseline[omitted]: Option<Text<'a>>,
         /// Numbers of the first packets that show it, at most eight
@@ -164,8 +164,6 @@ records! {
 
     /// `connection`: the summary of a connection that ended.
     pub struct ConnectionRecord<'a> in "connection_" {
-        /// `tcp` or `udp`
-        transport in "transport": Text<'a>,
         /// Time of the first packet
         start: Timestamp,
         /// Time from the first packet to the last one, in seconds
@@ -280,6 +278,8 @@ records! {
 
     /// The software behind a fingerprint.
     pub struct SoftwareRecord<'a> {
+        /// Name and versions of the application, or of the library, as people write them
+        name in "": Text<'a>,
         /// Library that the fingerprint names
         library: Option<Text<'a>>,
         /// Application that the fingerprint names
@@ -317,7 +317,7 @@ records! {
     /// An entry of a watch list.
     pub struct ListedRecord<'a> {
         /// The label, as the list has it
-        label in "labels": Text<'a>,
+        label: Text<'a>,
         /// Whether the entry is watched: events `match` report it
         watch: bool,
     }
@@ -325,7 +325,7 @@ records! {
     /// `ssh_client`: the identification string and the algorithms of an SSH client.
     pub struct SshClientRecord<'a> in "ssh_" {
         /// SSH protocol version
-        protocol: Text<'a>,
+        protocol_version: Text<'a>,
         /// Identification string
         banner: Text<'a>,
         /// HASSH
@@ -342,7 +342,7 @@ records! {
     /// `ssh_server`: the identification string and the algorithms of an SSH server.
     pub struct SshServerRecord<'a> in "ssh_" {
         /// SSH protocol version
-        protocol: Text<'a>,
+        protocol_version: Text<'a>,
         /// Identification string
         banner: Text<'a>,
         /// HASSHServer
@@ -569,7 +569,7 @@ impl<'a> FindingRecord<'a> {
                 kind: Some(found.kind.name().into()),
                 value: Some((&*found.value).into()),
                 known: Some(found.known),
-                since: found.since.map(Text::owned),
+                since: found.since,
                 baseline: Some((&*found.baseline).into()),
                 ..self
             },
@@ -594,16 +594,11 @@ impl From<&ToolObservation> for ToolRecord<'_> {
 }
 
 impl<'a> ConnectionRecord<'a> {
-    pub(super) fn new(
-        connection: &'a Connection,
-        transport: &'static str,
-        texts: &mut LimitedTexts<'a, '_>,
-    ) -> Self {
+    pub(super) fn new(connection: &'a Connection, texts: &mut LimitedTexts<'a, '_>) -> Self {
         if connection.host_is_cut {
             texts.cut.push("host".into());
         }
         Self {
-            transport: transport.into(),
             start: connection.start,
             duration: connection.duration(),
             client_packets: connection.client.packets,
@@ -713,6 +708,7 @@ impl From<ClientMatch> for SoftwareRecord<'_> {
         let fields =
             |imitation: &BrowserImitation| imitation.fields.iter().map(|field| field.name().into()).collect();
         Self {
+            name: Text::shared(Arc::clone(&software)),
             library: library.clone().map(Into::into),
             application: application.clone().map(Into::into),
             versions: versions.clone().map(Into::into),
@@ -746,7 +742,7 @@ fn ssh_fields<'a>(
     let identification = &peer.identification;
     let algorithms = peer.hassh_algorithms();
     (
-        texts.wire("protocol", identification.protocol_version()),
+        texts.wire("protocol_version", identification.protocol_version()),
         texts.wire("banner", identification.as_bytes()),
         algorithms.as_ref().map(|algorithms| Text::md5(algorithms.hash().0)),
         algorithms.map(|algorithms| texts.owned_wire("hassh_algorithms", &algorithms.to_bytes())),
@@ -755,10 +751,10 @@ fn ssh_fields<'a>(
 
 impl<'a> SshClientRecord<'a> {
     pub(super) fn new(observation: &'a SshClientObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&observation.peer, texts);
+        let (protocol_version, banner, hassh, hassh_algorithms) = ssh_fields(&observation.peer, texts);
         let software = observation.software().map(Into::into);
         Self {
-            protocol,
+            protocol_version,
             banner,
             hassh,
             hassh_algorithms,
@@ -770,8 +766,14 @@ impl<'a> SshClientRecord<'a> {
 
 impl<'a> SshServerRecord<'a> {
     pub(super) fn new(observation: &'a SshServerObservation, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&observation.peer, texts);
-        Self { protocol, banner, hassh, hassh_algorithms, listed: listed(observation.clients.listed()) }
+        let (protocol_version, banner, hassh, hassh_algorithms) = ssh_fields(&observation.peer, texts);
+        Self {
+            protocol_version,
+            banner,
+            hassh,
+            hassh_algorithms,
+            listed: listed(observation.clients.listed()),
+        }
     }
 }
 

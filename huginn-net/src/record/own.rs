@@ -12,7 +12,7 @@ use super::text::LimitedTexts;
 use crate::observation::{OwnEvent, OwnObservation};
 
 /// Fields that all events have: an own field of such a name gets `own_` before it.
-const TAKEN: [&str; 14] = [
+const TAKEN: [&str; 15] = [
     "v",
     "ts",
     "event",
@@ -22,6 +22,7 @@ const TAKEN: [&str; 14] = [
     "interface",
     "connection_id",
     "conflict",
+    "transport",
     "client",
     "server",
     "tunnel",

@@ -39,11 +39,11 @@ records! {
     /// A QUIC transport parameter.
     pub struct TransportParameterRecord<'a> {
         /// Number in IANA's registry, in hexadecimal
-        id in "ids": Text<'a>,
+        id: Text<'a>,
         /// Name; `reserved` of a number that is reserved to be ignored
-        name in "names": Option<Text<'a>>,
+        name: Option<Text<'a>>,
         /// Integer, versions, text, or hexadecimal digits
-        value in "values": Text<'a>,
+        value: Text<'a>,
     }
 
     /// What the Initial packet with the ServerHello of a QUIC server shows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use huginn_net_core::{Escaped, HexDigits, byte_digits, md5_digits, number_digits};
 use huginn_net_tcp::TcpSignature;
-use huginn_net_tls::{CertificateTime, Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
+use huginn_net_tls::{Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
@@ -31,7 +31,6 @@ enum Value<'a> {
     Shared(Arc<dyn Display + Send + Sync + 'a>, TextLimit),
     HttpSignature(&'a HttpVerdict, TextLimit),
     TcpSignature(&'a TcpSignature),
-    CertificateTime(CertificateTime),
     // Values of most events of TLS, without a memory allocation.
     Ja4Raw(Ja4Raw),
     Ja3(Ja3),
@@ -62,7 +61,6 @@ impl RecordValue for Text<'_> {
             Value::Hex(digits) => json::write_plain(out, digits),
             Value::Ja4Raw(raw) => json::write_plain(out, raw.as_str().as_bytes()),
             Value::Ja3(ja3) => json::write_plain(out, ja3.as_str().as_bytes()),
-            Value::CertificateTime(time) => json::write_plain(out, &time.text()),
             Value::Digits(bytes) => {
                 out.push(b'"');
                 bytes.iter().for_each(|byte| out.extend_from_slice(&byte_digits(*byte)));
@@ -104,6 +102,11 @@ impl<'a> Text<'a> {
         Self(Value::Shared(Arc::new(value), TextLimit::NONE))
     }
 
+    /// The text of a value that others keep, too.
+    pub(crate) fn shared(value: Arc<impl Display + Send + Sync + 'a>) -> Self {
+        Self(Value::Shared(value, TextLimit::NONE))
+    }
+
     /// Bytes as lower-case hexadecimal digits.
     #[inline]
     pub(super) fn digits(bytes: &'a [u8]) -> Self {
@@ -126,12 +129,6 @@ impl<'a> Text<'a> {
     #[inline]
     pub(super) fn tcp_signature(signature: &'a TcpSignature) -> Self {
         Self(Value::TcpSignature(signature))
-    }
-
-    /// A time in a certificate.
-    #[inline]
-    pub(super) fn certificate_time(time: CertificateTime) -> Self {
-        Self(Value::CertificateTime(time))
     }
 
     /// A number with four hexadecimal digits.
@@ -425,7 +422,6 @@ impl Display for Text<'_> {
             Value::Shared(value, limit) => write_limited(f, *limit, value),
             Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
             Value::TcpSignature(signature) => Display::fmt(signature, f),
-            Value::CertificateTime(time) => Display::fmt(time, f),
             Value::Digits(bytes) => Display::fmt(&HexDigits(bytes), f),
             Value::Grease(place) => Display::fmt(place, f),
             Value::Text(_)

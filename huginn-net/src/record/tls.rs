@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use huginn_net_core::{Side, Timestamp};
+use huginn_net_tls::strength::{KeyExchangeKind, group_kind};
 use huginn_net_tls::{
-    AlternativeName, Certificate, CertificateFields, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange,
-    TlsAlert, TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
+    AlternativeName, Certificate, CertificateFields, CertificateRequest, CertificateTime, Ech, Ja4, Ja4Form,
+    KeyExchange, TlsAlert, TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
 };
 
 use super::describe::records;
@@ -19,8 +20,8 @@ use crate::observation::{
 records! {
     /// `tls_client`: the fingerprints of a ClientHello.
     pub struct TlsClientRecord<'a> in "tls_" {
-        /// `tcp`, `quic` or `dtls`
-        transport in "transport": Text<'a>,
+        /// `tls`, `quic` or `dtls`
+        protocol: Text<'a>,
         /// True if it was sent encrypted, and read with a logged secret
         decrypted[omitted]: Option<bool>,
         /// Highest version that the client offers
@@ -116,8 +117,8 @@ records! {
 
     /// `tls_server`: the fingerprints of a ServerHello.
     pub struct TlsServerRecord<'a> in "tls_" {
-        /// `tcp`, `quic` or `dtls`
-        transport in "transport": Text<'a>,
+        /// `tls`, `quic` or `dtls`
+        protocol: Text<'a>,
         /// True if it was sent encrypted, and read with a logged secret
         decrypted[omitted]: Option<bool>,
         /// Version that the server selects
@@ -126,10 +127,12 @@ records! {
         cipher: Text<'a>,
         /// Its name in IANA's registry
         cipher_name: Option<Text<'a>>,
-        /// Protocol that the server selects
-        alpn: Option<Text<'a>>,
+        /// Protocol that the server selects, alone in a list
+        alpn: Option<[Text<'a>; 1]>,
         /// Group for key exchange that the server selects
         group: Option<Text<'a>>,
+        /// Whether the group resists quantum computers
+        post_quantum: Option<bool>,
         /// Length of the key share, in bytes
         key_share_length: Option<u16>,
         /// Number of the pre-shared key that the server accepts, in the list of the client
@@ -151,22 +154,24 @@ records! {
 
     /// `tls_handshake`: the end of a TLS handshake over TCP, or of DTLS, or of QUIC if it is decrypted.
     pub struct TlsHandshakeRecord<'a> in "tls_" {
-        /// `tcp`, `quic` or `dtls`
-        transport in "transport": Text<'a>,
+        /// `tls`, `quic` or `dtls`
+        protocol: Text<'a>,
         /// Whether the handshake completed; otherwise an alert ended it
         completed: bool,
         /// True if it was sent encrypted, and read with a logged secret
         decrypted[omitted]: Option<bool>,
         /// Version that the server selected
         version: Option<Text<'a>>,
-        /// Protocol that the server selected in its encrypted extensions
-        alpn[omitted]: Option<Text<'a>>,
+        /// Protocol that the server selected in its encrypted extensions, alone in a list
+        alpn[omitted]: Option<[Text<'a>; 1]>,
         /// `no`, `session_id`, `ticket` or `psk`: whether and how the session continues an earlier one
         resumed: Option<Text<'a>>,
         /// Whether the server sent a HelloRetryRequest
         retry: Option<bool>,
         /// Group for key exchange that both sides use
         group: Option<Text<'a>>,
+        /// Whether the group resists quantum computers
+        post_quantum: Option<bool>,
         /// Length of the prime of a Diffie-Hellman group of the server's own, in bits
         dh_bits: Option<u32>,
         /// Whether the server asked for a certificate
@@ -197,12 +202,12 @@ records! {
 
     /// `tls_certificates`: the certificates that a server or client sends, up to TLS 1.2 or decrypted.
     pub struct TlsCertificatesRecord<'a> in "tls_" {
-        /// `tcp`, `quic` or `dtls`
-        transport in "transport": Text<'a>,
+        /// `tls`, `quic` or `dtls`
+        protocol: Text<'a>,
         /// True if it was sent encrypted, and read with a logged secret
         decrypted[omitted]: Option<bool>,
         /// The certificates in their order, that of the sender first
-        certificates in "certificate": Vec<CertificateRecord<'a>>,
+        certificates in "certificates": Vec<CertificateRecord<'a>>,
         /// Whether the message has more certificates
         has_more_certificates: bool,
         /// Whether the first certificate is for the server name that the client asks for
@@ -237,9 +242,9 @@ records! {
         /// Whether it has more names, or unreadable ones
         has_more_names[shortened]: Option<bool>,
         /// Start of the validity
-        not_before[shortened]: Option<Text<'a>>,
+        not_before[shortened]: Option<CertificateTime>,
         /// End of the validity
-        not_after[shortened]: Option<Text<'a>>,
+        not_after[shortened]: Option<CertificateTime>,
         /// Type of the public key
         key[shortened]: Option<Text<'a>>,
         /// Size of the public key in bits
@@ -261,7 +266,7 @@ impl<'a> TlsClientRecord<'a> {
         let ja3 = hello.ja3();
         let key_shares = hello.key_shares().filter(|share| !is_grease(share.group));
         Self {
-            transport: hello.transport().name().into(),
+            protocol: hello.transport().name().into(),
             decrypted: observation.decrypted.then_some(true),
             version: Text::version(hello.version()),
             supported_versions: texts.numbers("supported_versions", hello.supported_versions(), version_code),
@@ -346,6 +351,11 @@ fn version_code(number: u16) -> Option<&'static str> {
     version.name().map(|_| version.ja4())
 }
 
+/// Whether a group resists quantum computers; `None` of one without a name.
+fn is_post_quantum(group: u16) -> Option<bool> {
+    group_kind(group).map(KeyExchangeKind::is_post_quantum)
+}
+
 /// The length of a part of a hello, which is below 64 KiB.
 pub(super) fn length(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
@@ -365,14 +375,18 @@ impl<'a> TlsHandshakeRecord<'a> {
             !request.has_more_authorities() && request.authorities().all(|name| name.text().is_some())
         };
         Self {
-            transport: observation.handshake.transport.name().into(),
+            protocol: observation.handshake.transport.name().into(),
             completed: found.completed,
             decrypted: observation.decrypted.then_some(true),
             version: found.version.map(Text::version),
-            alpn: found.alpn.as_deref().map(|name| texts.wire("alpn", name)),
+            alpn: found.alpn.as_deref().map(|name| [texts.wire("alpn", name)]),
             resumed: found.resumption.map(|resumption| resumption.name().into()),
             retry: found.version.map(|_| found.retry).or(found.retry.then_some(true)),
             group: group.map(Text::group),
+            post_quantum: match found.key_exchange {
+                Some(KeyExchange::FiniteField(_)) => Some(false),
+                _ => group.and_then(is_post_quantum),
+            },
             dh_bits,
             certificate_requested: observation.requests_certificate(),
             certificate_authorities: names.map(|names| {
@@ -402,13 +416,14 @@ impl<'a> TlsServerRecord<'a> {
         let TlsServer { hello, quic, .. } = &observation.server;
         let ja3s = hello.ja3s();
         Self {
-            transport: hello.transport().name().into(),
+            protocol: hello.transport().name().into(),
             decrypted: observation.decrypted.then_some(true),
             version: Text::version(hello.version()),
             cipher: Text::hex(hello.cipher_suite()),
             cipher_name: names::cipher_suite(hello.cipher_suite()).map(Text::plain),
-            alpn: hello.alpn().map(|name| texts.wire("alpn", name)),
+            alpn: hello.alpn().map(|name| [texts.wire("alpn", name)]),
             group: hello.group().map(Text::group),
+            post_quantum: hello.group().and_then(is_post_quantum),
             key_share_length: hello.key_share().map(|key| length(key.len())),
             selected_psk: hello.selected_psk(),
             extensions: texts.numbers(
@@ -434,7 +449,7 @@ impl<'a> TlsCertificatesRecord<'a> {
     ) -> Self {
         let TlsCertificates { certificates, has_more, .. } = &observation.certificates;
         Self {
-            transport: observation.certificates.transport.name().into(),
+            protocol: observation.certificates.transport.name().into(),
             decrypted: observation.decrypted.then_some(true),
             certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
             has_more_certificates: *has_more,
@@ -471,8 +486,8 @@ impl<'a> CertificateRecord<'a> {
             issuer,
             names: texts.list(FIELD, names.iter().flat_map(|found| &*found.names).map(alternative_name)),
             has_more_names: fields.map(|_| names.is_some_and(|found| found.has_more)),
-            not_before: fields.and_then(|fields| fields.not_before).map(Text::certificate_time),
-            not_after: fields.and_then(|fields| fields.not_after).map(Text::certificate_time),
+            not_before: fields.and_then(|fields| fields.not_before),
+            not_after: fields.and_then(|fields| fields.not_after),
             key: fields.and_then(|fields| fields.key.as_deref()).map(Into::into),
             key_bits: fields.and_then(|fields| fields.key_bits),
             signature_algorithm: fields
@@ -565,7 +580,7 @@ mod tests {
     fn observation(certificates: &[Certificate], limit: TextLimit) -> TlsCertificatesObservation {
         TlsCertificatesObservation {
             certificates: TlsCertificates::new(
-                Transport::Tcp,
+                Transport::Tls,
                 certificates.to_vec(),
                 true,
                 Some(b"www.example.com"),

@@ -48,6 +48,8 @@ pub(super) enum Operand {
 pub(super) enum Value<'a> {
     Text(&'a str),
     Time(Timestamp),
+    /// A time in seconds since the Unix epoch.
+    Seconds(i64),
     Integer(u64),
     Float(f64),
     Bool(bool),
@@ -169,6 +171,9 @@ impl Operand {
                 network.contains(&address).then_some(Ordering::Equal)
             }
             (Value::Time(ts), Self::Time(other)) => Some(ts.as_nanos().cmp(&other.as_nanos())),
+            (Value::Seconds(seconds), Self::Time(other)) => {
+                Some(i128::from(seconds).saturating_mul(1_000_000_000).cmp(&other.as_nanos().into()))
+            }
             (Value::Integer(number), Self::Integer(other)) => Some(number.cmp(other)),
             (Value::Integer(number), Self::Float(other)) => (number as f64).partial_cmp(other),
             (Value::Float(number), Self::Integer(other)) => number.partial_cmp(&(*other as f64)),

@@ -258,6 +258,10 @@ impl ValueVisitor for Tester<'_> {
         self.take(|| Value::Time(time));
     }
 
+    fn seconds(&mut self, seconds: i64) {
+        self.take(|| Value::Seconds(seconds));
+    }
+
     fn absent(&mut self, columns: usize) {
         self.column = self.column.saturating_add(columns);
     }

@@ -46,7 +46,7 @@ pub(super) fn ja4(
     } else {
         ClientConnection::new(Arc::clone(config), host.clone())?.write_tls(&mut bytes)?;
         // One record: type, version and length precede the message (RFC 8446, section 5.1).
-        (bytes.get(5..).unwrap_or_default(), Transport::Tcp)
+        (bytes.get(5..).unwrap_or_default(), Transport::Tls)
     };
     let hello = ClientHello::from_message(message, transport)?.context("rustls wrote no whole hello")?;
     Ok(hello.value.ja4().to_string())

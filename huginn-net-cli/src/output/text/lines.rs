@@ -412,7 +412,7 @@ fn protocol_of(event: &Event) -> &'static str {
 
 const fn transport(transport: Transport) -> &'static str {
     match transport {
-        Transport::Tcp => "TLS",
+        Transport::Tls => "TLS",
         Transport::Quic => "QUIC",
         Transport::Dtls => "DTLS",
     }

@@ -138,7 +138,7 @@ fn chosen(choices: &SeenList<TlsChoice>) -> Vec<Counted<impl Serialize>> {
     });
     let chosen = rows.into_iter().map(|(chosen, seen)| {
         let chosen = object! {
-            transport: chosen.transport.name(),
+            protocol: chosen.transport.name(),
             version: version_name(chosen.version),
             cipher_suite: suite_name(chosen.cipher_suite),
             group: chosen.group.map(key_exchange_name),

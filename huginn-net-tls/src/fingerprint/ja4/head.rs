@@ -14,7 +14,7 @@ use huginn_net_wire::hex_digit;
 /// use huginn_net_tls::{Ja4Head, Transport, Version};
 ///
 /// let head: Ja4Head = "t13d1516h2".parse()?;
-/// assert_eq!((head.transport(), head.version()), (Transport::Tcp, Some(Version::TLS_1_3)));
+/// assert_eq!((head.transport(), head.version()), (Transport::Tls, Some(Version::TLS_1_3)));
 /// assert_eq!((head.has_server_name(), head.cipher_count(), head.extension_count()), (true, 15, 16));
 /// assert_eq!(head.alpn(), "h2");
 /// # Ok::<(), huginn_net_tls::Ja4ParseError>(())
@@ -54,7 +54,7 @@ impl Ja4Head {
         match self.text {
             [b'q', ..] => Transport::Quic,
             [b'd', ..] => Transport::Dtls,
-            _ => Transport::Tcp,
+            _ => Transport::Tls,
         }
     }
 
@@ -148,7 +148,7 @@ fn characters(version: &'static str) -> [u8; 2] {
 
 const fn transport_letter(transport: Transport) -> u8 {
     match transport {
-        Transport::Tcp => b't',
+        Transport::Tls => b't',
         Transport::Quic => b'q',
         Transport::Dtls => b'd',
     }

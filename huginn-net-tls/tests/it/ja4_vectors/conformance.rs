@@ -16,7 +16,7 @@ fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
 
 fn hello(vector: &Value) -> ClientHello<'static> {
     let transport = match text(vector, "transport") {
-        "tcp" => Transport::Tcp,
+        "tcp" => Transport::Tls,
         "quic" => Transport::Quic,
         "dtls" => Transport::Dtls,
         other => panic!("transport {other}"),

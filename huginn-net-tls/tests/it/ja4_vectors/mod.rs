@@ -63,7 +63,7 @@ fn chrome_152_sends_grease_among_signature_algorithms() {
 /// The definition, section "QUIC and DTLS". Extension 57 (quic_transport_parameters) has no effect.
 #[test]
 fn first_letter_is_the_transport() {
-    let rows = [(Transport::Tcp, "t13"), (Transport::Quic, "q13"), (Transport::Dtls, "d13")];
+    let rows = [(Transport::Tls, "t13"), (Transport::Quic, "q13"), (Transport::Dtls, "d13")];
     for (transport, wanted) in rows {
         for parts in [Parts::small(), Parts::small().with(empty(0x0039))] {
             let head = Parts { transport, ..parts }.head();
@@ -261,7 +261,7 @@ fn malformed_end_keeps_earlier_extensions() {
     message[block..block + 2].copy_from_slice(&len.to_be_bytes());
     message[3] += 6;
     message.extend(more);
-    let hello = ClientHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ClientHello::from_message(&message, Transport::Tls).unwrap().unwrap().value;
     assert!(!hello.is_well_formed());
     assert_eq!(hello.ja4_r(), parts.hello().ja4_r());
 }
@@ -271,7 +271,7 @@ fn malformed_end_keeps_earlier_extensions() {
 fn ja3_examples_of_the_definition() {
     let groups = |list: &[u16]| (kind::SUPPORTED_GROUPS, long_list(list));
     let with_extensions = Parts {
-        transport: Transport::Tcp,
+        transport: Transport::Tls,
         legacy_version: 769,
         cipher_suites: vec![47, 53, 5, 10, 49161, 49162, 49171, 49172, 50, 56, 19, 4],
         extensions: vec![server_name(b"a"), groups(&[23, 24, 25]), (kind::EC_POINT_FORMATS, vec![1, 0])],
@@ -310,7 +310,7 @@ fn ja3s_is_version_cipher_suite_and_extensions() {
     body.extend([0, 0x13, 0x02, 0, 0, 10, 0, 0x2b, 0, 2, 3, 4, 0, 0x33, 0, 0]);
     let mut message = vec![2, 0, 0, u8::try_from(body.len()).unwrap()];
     message.extend(body);
-    let hello = ServerHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
+    let hello = ServerHello::from_message(&message, Transport::Tls).unwrap().unwrap().value;
     assert_eq!(hello.ja3s().to_string(), "771,4866,43-51");
     assert_eq!(hello.ja3s_hash().to_string(), "15af977ce25de452b96affa2addb1036");
 }

@@ -16,7 +16,7 @@ impl Parts {
     /// Returns three cipher suites, and TLS 1.3 with two signature algorithms.
     pub(crate) fn small() -> Self {
         Self {
-            transport: Transport::Tcp,
+            transport: Transport::Tls,
             legacy_version: 0x0303,
             cipher_suites: vec![0x1301, 0x1302, 0x1303],
             extensions: vec![versions(&[0x0304, 0x0303]), signatures(&[0x0403, 0x0804]), empty(0x0033)],
@@ -42,7 +42,7 @@ impl Parts {
         }
         extensions.push((0x9a9a, vec![0]));
         Self {
-            transport: Transport::Tcp,
+            transport: Transport::Tls,
             legacy_version: 0x0303,
             cipher_suites: vec![
                 0x2a2a, 0x1301, 0x1302, 0x1303, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9, 0xcca8, 0xc013,

@@ -11,7 +11,7 @@ fn any_list(max: usize) -> impl Strategy<Value = Vec<u16>> {
 
 prop_compose! {
     fn any_parts()(
-        transport in prop_oneof![Just(Transport::Tcp), Just(Transport::Quic), Just(Transport::Dtls)],
+        transport in prop_oneof![Just(Transport::Tls), Just(Transport::Quic), Just(Transport::Dtls)],
         legacy_version in prop_oneof![any::<u16>(), 0x0300_u16..0x0305],
         cipher_suites in any_list(150),
         extensions in proptest::collection::vec(

@@ -6,8 +6,8 @@ mod own;
 use std::convert::Infallible;
 use std::fmt::Display;
 
-use huginn_net_core::{Side, Timestamp};
-use huginn_net_tls::Ja4;
+use huginn_net_core::{Side, Timestamp, TransportKind};
+use huginn_net_tls::{CertificateTime, Ja4};
 use serde::ser::{Serialize, SerializeStruct};
 
 pub(crate) use self::object::{JsonFields, append, append_present, write_object, write_record};
@@ -20,7 +20,8 @@ use crate::json;
 pub struct FieldInfo {
     /// The name in JSON.
     pub name: &'static str,
-    /// The name of its column in tables. The columns of an object have the name of its column, and `_`, before theirs.
+    /// The name of its column in tables. The columns of an object have the name of its column, and `_`, before theirs; one without a name
+    /// has that of the object.
     pub column: &'static str,
     /// What the value means, in Markdown.
     pub meaning: &'static str,
@@ -102,6 +103,9 @@ pub trait ValueVisitor {
     /// Takes a time.
     fn time(&mut self, _time: Timestamp) {}
 
+    /// Takes a time in seconds since the Unix epoch, negative before it.
+    fn seconds(&mut self, _seconds: i64) {}
+
     /// Takes the absence of a value. `columns`: the number of values that its type has, which is above one for objects.
     fn absent(&mut self, _columns: usize) {}
 
@@ -167,17 +171,24 @@ impl<T: Value> Value for Vec<T> {
     }
 }
 
-impl Value for [u8; 4] {
-    const TYPE: ValueType = ValueType::List(&u8::TYPE);
+/// Implements [`Value`] for arrays of a length, which are lists.
+macro_rules! impl_array {
+    ($($length:literal)+) => {$(
+        impl<T: Value> Value for [T; $length] {
+            const TYPE: ValueType = ValueType::List(&T::TYPE);
 
-    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
-        visit_list(self, visitor);
-    }
+            fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+                visit_list(self, visitor);
+            }
 
-    fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
-        object::write_list::<_, SPARSE>(out, self);
-    }
+            fn write_json<const SPARSE: bool>(&self, out: &mut Vec<u8>) {
+                object::write_list::<_, SPARSE>(out, self);
+            }
+        }
+    )+};
 }
+
+impl_array! { 1 4 }
 
 fn visit_list<T: Value, V: ValueVisitor>(values: &[T], visitor: &mut V) {
     visitor.begin_list(const { T::TYPE.columns() });
@@ -227,6 +238,10 @@ impl_value! {
         |out| json::write_plain(out, time.text().as_ref());
     Side: ValueType::Text, |visitor, side| visitor.text(side.name()),
         |out| json::write_plain(out, side.name().as_bytes());
+    CertificateTime: ValueType::Time, |visitor, time| visitor.seconds(time.seconds()),
+        |out| json::write_plain(out, &time.text());
+    TransportKind: ValueType::Text, |visitor, transport| visitor.text(transport.name()),
+        |out| json::write_plain(out, transport.name().as_bytes());
     Ja4: ValueType::Text, |visitor, ja4| visitor.display(ja4), |out| json::write_plain(out, &ja4.text());
 }
 

@@ -189,7 +189,7 @@ impl FormatPlan {
 
     /// Whether the plan of the flow has a field. Kinds have a field `server_header`, never one of these names.
     pub(super) fn is_of_flow(field: &str) -> bool {
-        matches!(field, "client" | "server" | "tunnel" | "community_id")
+        matches!(field, "transport" | "client" | "server" | "tunnel" | "community_id")
     }
 
     /// The object and the name of a path whose object some kind of event has.

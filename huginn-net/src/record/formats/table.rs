@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Row] = &[
     field(ALL, "community_id", [flow("community_id", value::community_id), flow("community_id", value::community_id), flow("network.community_id", value::community_id), flow("connection_info.community_uid", value::community_id)]),
     field(ALL, "tunnel", [flow("huginn.tunnel", value::tunnel), flow("huginn.tunnel", value::tunnel), flow("huginn.tunnel", value::tunnel), flow("unmapped.tunnel", value::tunnel)]),
     extra(ALL, "number of the flow", [flow("flow_id", value::flow_number), flow("uid", value::flow_uid), NOT, flow("connection_info.uid", value::flow_hex)]),
-    extra(ALL, "transport", [flow("proto", value::transport_upper), NOT, flow("network.transport", value::transport), flow("connection_info.protocol_name", value::transport)]),
+    field(ALL, "transport", [flow("proto", value::transport_upper), NOT, flow("network.transport", value::transport), flow("connection_info.protocol_name", value::transport)]),
     extra(ALL, "number of the transport", [NOT, NOT, flow("network.iana_number", value::iana_number), flow("connection_info.protocol_num", value::transport_number)]),
     extra(ALL, "IP version", [flow("ip_v", value::ip_version), NOT, flow("network.type", value::ip_version_name), flow("connection_info.protocol_ver_id", value::ip_version)]),
     extra(ALL, "direction", [NOT, NOT, NOT, is("connection_info.direction_id", "0")]),
@@ -271,7 +271,7 @@ pub(super) const ROWS: &[Row] = &[
     extra(&["tls_server", "tls_handshake"], "protocol of the version", [NOT, NOT, event("tls.version_protocol", value::version_protocol), NOT]),
     field(SERVER, "cipher_name", [NO, at("cipher"), at("tls.cipher"), at("tls.cipher")]),
     field(SERVER, "group", [NO, at("curve"), at("tls.curve"), NO]),
-    field(SERVER, "alpn", [text("tls.server_alpns", value::as_list), at("next_protocol"), at("tls.next_protocol"), NO]),
+    field(SERVER, "alpn", [at("tls.server_alpns"), text("next_protocol", value::only_element), text("tls.next_protocol", value::only_element), NO]),
     field(SERVER, "ja3s", [at("tls.ja3s.string"), NO, NO, NO]),
     field(SERVER, "ja3s_hash", [at("tls.ja3s.hash"), at("ja3s"), at("tls.server.ja3s"), at("tls.ja3s_hash.value")]),
     extra(SERVER, "algorithm of the fingerprint", [NOT, NOT, NOT, with("tls.ja3s_hash.algorithm_id", "1")]),
@@ -322,13 +322,13 @@ pub(super) const ROWS: &[Row] = &[
     field(RESPONSE, "status", [at("http.status"), at("status_code"), at("http.response.status_code"), at("http_response.code")]),
 
     // SSH.
-    field(SSH_CLIENT, "protocol", [at("ssh.client.proto_version"), text("version", value::ssh_version), NO, at("protocol_ver")]),
+    field(SSH_CLIENT, "protocol_version", [at("ssh.client.proto_version"), text("version", value::ssh_version), NO, at("protocol_ver")]),
     field(SSH_CLIENT, "banner", [text("ssh.client.software_version", value::ssh_software), at("client"), NO, NO]),
     extra(&["ssh_client", "ssh_server"], "comments of the banner", [event("huginn.comments", value::ssh_comments), NOT, NOT, NOT]),
     field(SSH_CLIENT, "hassh", [at("ssh.client.hassh.hash"), at("hassh"), NO, at("client_hassh.fingerprint.value")]),
     extra(SSH_CLIENT, "algorithm of the fingerprint", [NOT, NOT, NOT, with("client_hassh.fingerprint.algorithm_id", "1")]),
     field(SSH_CLIENT, "hassh_algorithms", [at("ssh.client.hassh.string"), at("hasshAlgorithms"), NO, at("client_hassh.algorithm")]),
-    field(SSH_SERVER, "protocol", [at("ssh.server.proto_version"), text("version", value::ssh_version), NO, at("protocol_ver")]),
+    field(SSH_SERVER, "protocol_version", [at("ssh.server.proto_version"), text("version", value::ssh_version), NO, at("protocol_ver")]),
     field(SSH_SERVER, "banner", [text("ssh.server.software_version", value::ssh_software), at("server"), NO, NO]),
     field(SSH_SERVER, "hassh", [at("ssh.server.hassh.hash"), at("hasshServer"), NO, at("server_hassh.fingerprint.value")]),
     extra(SSH_SERVER, "algorithm of the fingerprint", [NOT, NOT, NOT, with("server_hassh.fingerprint.algorithm_id", "1")]),
@@ -337,7 +337,7 @@ pub(super) const ROWS: &[Row] = &[
     field(SSH_HANDSHAKE, "host_key", [NO, at("host_key_alg"), NO, NO]),
 
     // Connections.
-    field(CONNECTION, "transport", [NOT, at("proto"), NOT, NOT]),
+    extra(CONNECTION, "transport", [NOT, event("proto", alert::transport), NOT, NOT]),
     field(CONNECTION, "start", [event("flow.start", value::start_eve), NOT, at("event.start"), event("start_time", value::start_ocsf)]),
     extra(CONNECTION, "time of the last packet", [event("flow.end", value::end_eve), NOT, event("event.end", value::end_ecs), event("end_time", value::end_ocsf)]),
     field(CONNECTION, "duration", [event("flow.age", value::age_eve), text("duration", value::duration_zeek), event("event.duration", value::duration_ns), event("duration", value::duration_ms)]),

@@ -527,7 +527,7 @@ pub(super) fn ssh_version(value: &str) -> Option<String> {
     }
 }
 
-/// A value as the only element of a list.
-pub(super) fn as_list(value: &str) -> Option<String> {
-    (value != "null").then(|| format!("[{value}]"))
+/// The only element of a list.
+pub(super) fn only_element(value: &str) -> Option<String> {
+    value.strip_prefix('[')?.strip_suffix(']').map(str::to_owned)
 }

@@ -27,8 +27,8 @@ const MAX_OWN_PACKETS: usize = 4;
 
 /// The kinds of events that are messages, and their values that do not depend on other packets.
 const MESSAGES: [(&str, &[&str]); 6] = [
-    ("tls_client", &["transport", "version", "sni", "alpn", "ja4", "ja4_o", "ja3"]),
-    ("tls_server", &["transport", "version", "cipher", "ja3s"]),
+    ("tls_client", &["protocol", "version", "sni", "alpn", "ja4", "ja4_o", "ja3"]),
+    ("tls_server", &["protocol", "version", "cipher", "ja3s"]),
     ("http_request", &["version", "method", "host", "path", "user_agent", "sig"]),
     ("http_response", &["version", "status", "server_header", "sig"]),
     ("ssh_client", &["banner", "hassh_algorithms"]),

@@ -248,6 +248,6 @@ pub(in crate::output::text) fn protocol(transport: Transport, version: Version) 
     };
     match transport {
         Transport::Quic => format!("{name} over QUIC"),
-        Transport::Tcp | Transport::Dtls => name.to_owned(),
+        Transport::Tls | Transport::Dtls => name.to_owned(),
     }
 }
