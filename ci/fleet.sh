@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Three sensors and the job of dist/fleet: ci/fleet.sh PROGRAM [PROGRAM-WITH-PARQUET]
 #
-# Runs the demonstration, compares the tables of DuckDB over JSON with those over Parquet and with those of ClickHouse, and checks the units.
+# Runs the demonstration, compares the tables of DuckDB over JSON with those over Parquet and with those of ClickHouse, infers the types of the JSON
+# of all captures, and checks the units.
 # Needs the Debian packages jq, syslog-ng-core and systemd, python3 with venv, access to PyPI, and no rights.
 set -euo pipefail
 
@@ -12,7 +13,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 python3 -m venv "$tmp/venv"
-"$tmp/venv/bin/pip" install -q --disable-pip-version-check duckdb chdb
+"$tmp/venv/bin/pip" install -q --disable-pip-version-check duckdb chdb polars pyarrow
 export PATH=$tmp/venv/bin:$PATH
 
 dist/fleet/demo.sh "$program" "$tmp/fleet"
@@ -82,6 +83,10 @@ for table, rows in wanted.items():
 assert wanted.keys() == found.keys(), (wanted.keys(), found.keys())
 print("the tables of ClickHouse are the same")
 CHECK
+
+folders=(captures)
+[ ! -d ../shared/corpus ] || folders+=(../shared/corpus)
+ci/json-inference.py "$program" "${folders[@]}"
 
 mkdir "$tmp/units"
 cp dist/huginn-net.service dist/fleet/huginn-net-lists.* "$tmp/units"

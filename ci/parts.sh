@@ -30,7 +30,7 @@ root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-ne
 live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
 lab        | alone   | lab
 p0f        | alone   | huginn-net/src/p0f huginn-net-cli/src/control ci/live
-fleet      | alone   | dist/fleet huginn-net-cli/src/commands/hosts_join.rs huginn-net-cli/src/sensor/state.rs huginn-net/src/hosts/state.rs huginn-net-arrow/src ci/fleet.sh docs/events.md huginn-net/src/hosts/joined.rs huginn-net/src/hosts/seen_by.rs huginn-net-cli/src/sensor/records.rs
+fleet      | alone   | dist/fleet huginn-net-cli/src/commands/hosts_join.rs huginn-net-cli/src/sensor/state.rs huginn-net/src/hosts/state.rs huginn-net-arrow/src huginn-net/src/record ci/fleet.sh ci/json-inference.py docs/events.md huginn-net/src/hosts/joined.rs huginn-net/src/hosts/seen_by.rs huginn-net-cli/src/sensor/records.rs
 terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
 hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
 proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/http3_proxy.rs ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
