@@ -11,17 +11,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native, _storage
-from ._places import LocalFolder, RemoteFolder, remove, unfinished_beside
+from ._places import MARKS, LocalFolder, RemoteFolder, remove, unfinished_beside
 from ._progress import Bar
 from ._storage import StorageOptions
 
 if TYPE_CHECKING:
     from ._capture import Capture
 
-#: The folder of a dataset that says which captures it has. Engines pass over names with an underscore.
-_CAPTURES = "_captures"
-
-#: The file in it that says what a process adds now.
+#: The file that says what a process adds now.
 _PENDING = "pending.json"
 
 
@@ -98,6 +95,8 @@ def append_parquet(
     # A capture that is named twice has its rows once.
     captures = {stem: Source(name, source, stem, identity) for name, source in zip(names, sources) for stem, identity in [_identify(name, source, key)]}
     place = RemoteFolder(path, storage_options) if _storage.is_url(path) else LocalFolder(_storage.local_path(path))
+    if (names := place.names()) and MARKS not in names:
+        raise FileExistsError(f"{place}: is not a dataset of append=True: name a new folder")
     files: list[str] = []
     with place:
         dataset = Dataset(place, capture, layout)
@@ -133,15 +132,13 @@ class Dataset:
 
     def __init__(self, place: LocalFolder | RemoteFolder, capture: Capture, layout: Layout) -> None:
         self._place = place
-        self._marks = place.names(_CAPTURES)
+        self._marks = place.names(MARKS)
         version, columns = _native.table_columns(capture)
         own = {"schema": version, "columns": columns, "tables": layout.tables, "partition_by": layout.partition_by}
         if "layout.json" not in self._marks:
-            if not self._marks and place.names():
-                raise FileExistsError(f"{place}: is not a dataset of append=True: name a new folder")
-            place.write(f"{_CAPTURES}/layout.json", own)
+            place.write(f"{MARKS}/layout.json", own)
             return
-        found = place.read(f"{_CAPTURES}/layout.json")
+        found = place.read(f"{MARKS}/layout.json")
         if found["schema"] != version:
             raise ValueError(f"{place} has version {found['schema']} of the schema, and this package {version}: name a new folder")
         for name, value in own.items():
@@ -150,9 +147,9 @@ class Dataset:
 
         if _PENDING in self._marks:
             # A process was killed while it added a capture, which may have changed since.
-            pending = place.read(f"{_CAPTURES}/{_PENDING}")
-            place.remove([pending["mark"], *pending["files"], f"{_CAPTURES}/{_PENDING}"])
-            self._marks = place.names(_CAPTURES)
+            pending = place.read(f"{MARKS}/{_PENDING}")
+            place.remove([pending["mark"], *pending["files"], f"{MARKS}/{_PENDING}"])
+            self._marks = place.names(MARKS)
 
     def _mark(self, source: Source) -> Any:
         """What the folder has of a capture."""
@@ -172,7 +169,7 @@ class Dataset:
 
     def add(self, source: Source, folder: str, files: list[str]) -> list[str]:
         """Moves the files of a capture from a folder to the dataset, in place of earlier ones."""
-        mark, pending = _mark_of(source), f"{_CAPTURES}/{_PENDING}"
+        mark, pending = _mark_of(source), f"{MARKS}/{_PENDING}"
         earlier = (self._mark(source) or {"files": []})["files"]
         self._place.write(pending, {"mark": mark, "files": sorted({*earlier, *files})})
         self._place.remove(earlier)
@@ -185,7 +182,7 @@ class Dataset:
 
 def _mark_of(source: Source) -> str:
     """The file that says what a dataset has of a capture."""
-    return f"{_CAPTURES}/{source.stem}.json"
+    return f"{MARKS}/{source.stem}.json"
 
 
 def _identify(name: str | None, source: Any, key: tuple[str, str] | None) -> tuple[str, str]:

@@ -14,6 +14,9 @@ from typing import Any
 from . import _storage
 from ._storage import StorageOptions
 
+#: The folder of a dataset that says which captures it has. Engines pass over names with an underscore.
+MARKS = "_captures"
+
 #: The end of names of what is not complete.
 UNFINISHED = ".unfinished"
 
@@ -28,8 +31,9 @@ class LocalFolder:
         return self._path
 
     def __enter__(self) -> LocalFolder:
-        os.makedirs(self._path, exist_ok=True)
-        self._lock = open(os.path.join(self._path, ".lock"), "ab")  # noqa: SIM115: held open.
+        marks = os.path.join(self._path, MARKS)
+        os.makedirs(marks, exist_ok=True)
+        self._lock = open(os.path.join(marks, ".lock"), "ab")  # noqa: SIM115: held open.
         try:
             with contextlib.suppress(ImportError):
                 import fcntl

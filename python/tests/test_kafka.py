@@ -171,10 +171,15 @@ def plain(row):
     def value(one):
         if isinstance(one, list):
             return [value(each) for each in one] or None
+        if isinstance(one, dict):
+            return present(one)
         if isinstance(one, bytes):
             return one.decode()
         if hasattr(one, "timestamp"):
             return round(one.timestamp() * 1e6)
         return int(one) if isinstance(one, bool) else one
 
-    return str(sorted((name, value(one)) for name, one in row.items() if value(one) is not None))
+    def present(row):
+        return sorted((name, value(one)) for name, one in row.items() if value(one) is not None)
+
+    return str(present(row))

@@ -261,7 +261,6 @@ for use, extra in (
     (capture.to_duckdb, "duckdb"),
     (capture.errors, "arrow"),
     (capture.hosts_to_arrow, "arrow"),
-    (lambda: capture.write_parquet("x"), "arrow"),
     (lambda: hn.scan_pcap(capture), "polars"),
     (lambda: hn.sql("SELECT 1", capture), "duckdb"),
     (hn.register_duckdb, "duckdb"),
