@@ -997,7 +997,7 @@ def queries_of_schema_page():
 
 def test_queries_of_schema_page_run():
     of_duckdb, of_all = queries_of_schema_page()
-    assert (len(of_duckdb), len(of_all)) == (5, 3)
+    assert (len(of_duckdb), len(of_all)) == (7, 3)
     capture = hn.read_pcap([str(CAPTURES / "http/*/*.pcap"), str(CAPTURES / "tls/*/*.pcap")])
     events = capture.to_arrow()  # noqa: F841: DuckDB finds it by its name.
     for query in of_duckdb:

@@ -1,5 +1,7 @@
+use huginn_net_core::Timestamp;
 use proptest::prelude::*;
 
+use super::check::{Check, Comparison, Operand, Value};
 use super::*;
 use crate::record::EventRecord;
 use crate::{Configure, HuginnNet, Observers};
@@ -63,10 +65,19 @@ fn conditions_select_what_the_json_says() {
     ] {
         check(&events, quoted, |json| text(&json["client"], "ip").starts_with("192.0.2."));
     }
-    check(&events, "alpn == \"h2\"", |json| match &json["alpn"] {
-        serde_json::Value::Array(names) => names.iter().any(|name| name == "h2"),
-        name => name == "h2",
+    check(&events, "alpn == \"h2\"", |json| {
+        json["alpn"].as_array().is_some_and(|names| names.iter().any(|name| name == "h2"))
     });
+    check(
+        &events,
+        "certificates.not_after > '2030-01-01' and certificates.not_after <= '2036-11-18T07:43:47Z'",
+        |json| {
+            let in_time = |end: &str| ("2030-01-01".."2036-11-18T07:43:48").contains(&end);
+            json["certificates"].as_array().is_some_and(|found| {
+                found.iter().any(|found| found["not_after"].as_str().is_some_and(in_time))
+            })
+        },
+    );
     check(&events, "certificates.key_bits < 2048", |json| {
         json["certificates"].as_array().is_some_and(|found| {
             found.iter().any(|found| found["key_bits"].as_u64().is_some_and(|bits| bits < 2048))
@@ -96,6 +107,18 @@ fn conditions_select_what_the_json_says() {
     check(&events, "ts >= '2026-11-01' and ts < '2100-01-01T00:00:00.5Z'", |json| {
         text(json, "ts").as_str() >= "2026-11"
     });
+}
+
+#[test]
+fn seconds_before_the_epoch_are_before_all_times() {
+    let condition = |comparison| Check::Compare(comparison, Operand::Time(Timestamp::new(0, 0, 0)));
+    let (less, greater) = (condition(Comparison::Less), condition(Comparison::Greater));
+    for (seconds, expected) in
+        [(i64::MIN, (true, false)), (-1, (true, false)), (0, (false, false)), (1, (false, true))]
+    {
+        let value = Value::Seconds(seconds);
+        assert_eq!((less.holds(value), greater.holds(value)), expected, "{seconds}");
+    }
 }
 
 #[test]
@@ -347,8 +370,8 @@ proptest! {
         }
         let whole = if pattern.contains('*') { pattern.clone() } else { format!("*{pattern}*") };
         let expected = slow(whole.as_bytes(), text.as_bytes());
-        let check = check::Check::Like(Pattern::new(&pattern));
-        prop_assert_eq!(check.holds(check::Value::Text(&text)), expected, "{} {}", pattern, text);
+        let check = Check::Like(Pattern::new(&pattern));
+        prop_assert_eq!(check.holds(Value::Text(&text)), expected, "{} {}", pattern, text);
     }
 
     /// Any text is a condition or an error with a place in it.

@@ -1,11 +1,13 @@
 //! Compares hellos and TLS handshakes with what tshark shows of them: the goldens `NAME.hellos` and `NAME.handshakes`, which
 //! `captures/tools/tls_fields.py` describes.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use huginn_net::core::FlowId;
 use huginn_net::observation::TlsHandshakeObservation;
+use huginn_net::record::EventRecord;
 use huginn_net::tls::{
     Certificate, ClientHello, Ech, KeyExchange, Resumption, ServerHello, TlsCertificates, TlsHandshake,
     Version, names,
@@ -319,6 +321,30 @@ fn post_quantum_groups_are_those_recorded() {
         ("x25519", false),
     ];
     assert_eq!(groups.collect::<Vec<_>>(), wanted);
+}
+
+/// The names of all groups that resist quantum computers have ML-KEM or Kyber, but for CECPQ2.
+#[test]
+fn post_quantum_is_that_of_the_group() {
+    let mut seen = BTreeSet::new();
+    for path in captures::with_extension(&["pcap", "pcapng"]) {
+        let Ok(capture) = CaptureReader::open(&path) else { continue };
+        let _ = HuginnNet::builder().handshakes(true).build().analyze(capture, |event: Event| {
+            let json = serde_json::to_value(EventRecord::from_event(&event)).unwrap();
+            let Some(found) = json.get("post_quantum").filter(|_| json["event"] != "ssh_handshake") else {
+                return;
+            };
+            let expected = match (json["group"].as_str(), json["dh_bits"].as_u64()) {
+                (Some(group), _) => {
+                    Some(["MLKEM", "Kyber", "CECPQ2"].iter().any(|part| group.contains(part)))
+                }
+                (None, bits) => bits.map(|_| false),
+            };
+            assert_eq!(found.as_bool(), expected, "{json}");
+            seen.insert((json["event"].to_string(), expected));
+        });
+    }
+    assert_eq!(seen.len(), 6, "{seen:?}");
 }
 
 /// A client that lacks a certificate which the server requires completes a handshake of TLS 1.3: the alert comes later, encrypted.
