@@ -447,3 +447,13 @@ def test_captures_renamed_while_a_task_reads_are_found(tmp_path, on_error):
     else:
         with pytest.raises(FileNotFoundError, match="was deleted"):
             list(reader.read(partition))
+
+
+def test_objects_of_lists_have_fields_and_times(spark):
+    path = str(CAPTURES / "tls/tls-go/tls-go.pcap")
+    sent = spark.read.format("huginn_net").option("events", "tls_certificates").load(path)
+    assert dict(sent.dtypes)["certificates"].startswith("array<struct<sha256:string,")
+    rows = sent.selectExpr("explode(certificates) AS c").selectExpr("c.sha256", "year(c.not_after) AS year", "c.names").collect()
+    sent = [event["certificates"] for event in hn.read_pcap(path, events=["tls_certificates"])]
+    expected = [(one["sha256"], int(one["not_after"][:4]), one["names"]) for certificates in sent for one in certificates]
+    assert sorted(map(tuple, rows)) == sorted(expected) and expected
