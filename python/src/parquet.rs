@@ -17,8 +17,8 @@ use crate::errors::exception;
 use crate::interrupt::wait;
 use crate::stream::event_batches;
 
-/// Batches of a capture that wait for the writer: each has megabytes.
-const WAITING: usize = 1;
+/// Batches of a capture that wait for the writer, beside the one that is built: each has megabytes.
+const WAITING: usize = 0;
 
 /// The files of a capture, and its place among the captures.
 type Completed = (usize, Vec<String>);

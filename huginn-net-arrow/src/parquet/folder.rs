@@ -67,7 +67,7 @@ impl ParquetPartition {
 
 /// Writes batches of events to Parquet files in a folder.
 ///
-/// Files have the layout of [`ParquetWriter`]. At most 64 are open; together they buffer 64 MiB.
+/// Files have the layout of [`ParquetWriter`]. At most 64 are open; together they buffer 40 MiB.
 pub struct ParquetFolder {
     folder: PathBuf,
     tables: Vec<Table>,

@@ -15,7 +15,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 pub(super) const GROUP_ROWS: usize = 1 << 16;
 
 /// Bytes of buffered rows from which on they are a row group: packets choose how long texts are.
-pub(super) const GROUP_BYTES: usize = 64 << 20;
+pub(super) const GROUP_BYTES: usize = 40 << 20;
 
 /// Rows that a file needs for Bloom filters and a page index. No row group of such a file has fewer, unless texts are long.
 pub(super) const MIN_GROUP_ROWS: usize = 10_000;

@@ -24,7 +24,7 @@ const EXPECTED_RATIO: usize = 32;
 
 /// Writes batches to a Parquet file.
 ///
-/// Rows are buffered until a row group has 65,536, or 64 MiB in memory. Those of a row group are sorted by `ts` and `ts_nanos`, which the
+/// Rows are buffered until a row group has 65,536, or 40 MiB in memory. Those of a row group are sorted by `ts` and `ts_nanos`, which the
 /// file declares, if it has these columns. A file of fewer than 10,000 rows has a short footer: neither Bloom filters nor a page index. The
 /// metadata of the schema are those of the file.
 pub struct ParquetWriter<W: Write + Send> {
