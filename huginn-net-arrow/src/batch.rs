@@ -13,7 +13,7 @@ use huginn_net::Event;
 use huginn_net::core::FlowId;
 use huginn_net::record::{EventKind, EventNames, FlowRecord, visit_event};
 
-use crate::batches::BuildBatch;
+use crate::batches::{BATCH_ROWS, BuildBatch};
 use crate::column::Column;
 use crate::derived::DERIVED;
 use crate::row::{Row, Target};
@@ -51,6 +51,8 @@ pub struct EventBatchBuilder {
     events: Option<Vec<Box<str>>>,
     /// The schema with dictionaries, if texts are stored in them.
     with_dictionaries: Option<SchemaRef>,
+    /// Rows from which on a batch is complete.
+    max_rows: usize,
 }
 
 /// The names of interfaces.
@@ -77,6 +79,7 @@ impl EventBatchBuilder {
             constants: Vec::new(),
             events: None,
             with_dictionaries: None,
+            max_rows: BATCH_ROWS,
         };
         builder.with_schema(schema())
     }
@@ -143,6 +146,12 @@ impl EventBatchBuilder {
         });
         let schema = Schema::new(fields.collect::<Vec<_>>()).with_metadata(self.schema.metadata().clone());
         Self { with_dictionaries: Some(Arc::new(schema)), ..self }
+    }
+
+    /// Sets the rows of the batches that [`EventBatches`](crate::EventBatches) make; by default 8192.
+    #[must_use]
+    pub fn batch_rows(self, rows: usize) -> Self {
+        Self { max_rows: rows, ..self }
     }
 
     /// The schema of the batches.
@@ -217,6 +226,10 @@ impl EventBatchBuilder {
 impl BuildBatch for EventBatchBuilder {
     fn rows(&self) -> usize {
         self.rows
+    }
+
+    fn max_rows(&self) -> usize {
+        self.max_rows
     }
 
     fn text_len(&self) -> usize {

@@ -12,7 +12,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 /// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
+pub(crate) const BATCH_ROWS: usize = 8192;
 /// Bytes of texts from which on a batch is complete: packets choose how long their texts are.
 const BATCH_TEXT_BYTES: usize = 16 << 20;
 /// Batches that wait for the reader.
@@ -36,6 +36,11 @@ pub struct Batches<T> {
 pub(crate) trait BuildBatch {
     /// Number of rows.
     fn rows(&self) -> usize;
+
+    /// Rows from which on a batch is complete.
+    fn max_rows(&self) -> usize {
+        BATCH_ROWS
+    }
 
     /// Bytes of the texts in all rows.
     fn text_len(&self) -> usize;
@@ -64,7 +69,9 @@ impl<B: BuildBatch> Rows<B> {
         }
         if let Err(error) = append(&mut self.builder) {
             self.fail(error);
-        } else if self.builder.rows() >= BATCH_ROWS || self.builder.text_len() >= BATCH_TEXT_BYTES {
+        } else if self.builder.rows() >= self.builder.max_rows()
+            || self.builder.text_len() >= BATCH_TEXT_BYTES
+        {
             self.send();
         }
         if self.has_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

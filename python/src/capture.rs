@@ -76,7 +76,7 @@ impl Capture {
         let inputs = self.inputs(py)?;
         let cancel = inputs.options.cancel.clone();
         let schema = SchemaRef::clone(inputs.options.builder().schema());
-        self.stream(py, event_batches(inputs, usize::MAX), schema, cancel)
+        self.stream(py, event_batches(inputs), schema, cancel)
     }
 
     /// The schema of the stream: the Arrow PyCapsule interface.

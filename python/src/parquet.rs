@@ -15,10 +15,7 @@ use pyo3::prelude::*;
 use crate::capture::Capture;
 use crate::errors::exception;
 use crate::interrupt::wait;
-use crate::stream::event_batches;
-
-/// Batches of a capture that wait for the writer, beside the one that is built: each has megabytes.
-const WAITING: usize = 0;
+use crate::stream::short_event_batches;
 
 /// The files of a capture, and its place among the captures.
 type Completed = (usize, Vec<String>);
@@ -83,7 +80,7 @@ pub(crate) fn write_parquet(
     let mut sink = Sink::new(layout, path, stems).map_err(not_written)?;
     let inputs = capture.inputs(py)?;
     let cancel = inputs.options.cancel.clone();
-    let mut batches = event_batches(inputs, WAITING);
+    let mut batches = short_event_batches(inputs);
     let report = |completed: Vec<Completed>| {
         let Some(done) = &done else { return Ok(()) };
         completed.into_iter().try_for_each(|(place, files)| done.call1((place, files)).map(drop))

@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{Schema, SchemaRef};
 use huginn_net::Event;
-use huginn_net_arrow::Batches;
+use huginn_net_arrow::{Batches, EventBatchBuilder};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -15,6 +15,9 @@ use pyo3::types::PyCapsule;
 use crate::errors::ReadErrors;
 use crate::in_order::InOrder;
 use crate::inputs::Inputs;
+
+/// Rows of a short batch.
+const SHORT_BATCH_ROWS: usize = 2048;
 
 /// A table that is complete.
 #[pyclass(frozen)]
@@ -60,10 +63,23 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// The batches of the events of captures, of which at most so many wait for the reader.
-pub(crate) fn event_batches(inputs: Inputs, most_waiting: usize) -> InOrder<Batches<ReadErrors>> {
+/// The batches of the events of captures for a writer, which needs little memory: short ones, none of which waits.
+pub(crate) fn short_event_batches(inputs: Inputs) -> InOrder<Batches<ReadErrors>> {
+    batches_of(inputs, |inputs, _| (inputs.options.builder().batch_rows(SHORT_BATCH_ROWS), 0))
+}
+
+/// The batches of the events of captures.
+pub(crate) fn event_batches(inputs: Inputs) -> InOrder<Batches<ReadErrors>> {
+    batches_of(inputs, |inputs, waiting| (inputs.options.builder(), waiting))
+}
+
+fn batches_of(
+    inputs: Inputs,
+    start: impl Fn(&Inputs, usize) -> (EventBatchBuilder, usize) + Send + 'static,
+) -> InOrder<Batches<ReadErrors>> {
     InOrder::new(inputs, move |inputs, waiting| {
-        Batches::of_events(inputs.options.builder(), waiting.min(most_waiting), move |mut rows| {
+        let (builder, waiting) = start(&inputs, waiting);
+        Batches::of_events(builder, waiting, move |mut rows| {
             let (outcome, errors) = inputs.for_each(|reader, name, options| {
                 let mut flow = ControlFlow::Continue(());
                 options.analyzer(false).analyze(reader, &mut |event: Event| {

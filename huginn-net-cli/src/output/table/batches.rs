@@ -18,8 +18,11 @@ use crate::output::unfinished_file::UnfinishedFile;
 use crate::output::{Document, OwnFields, Target};
 use crate::paths::parent_directory;
 
-/// Rows of a record batch.
-const BATCH_ROWS: usize = 8192;
+/// Rows of a record batch of a stream.
+const STREAM_BATCH_ROWS: usize = 8192;
+
+/// Rows of a record batch for Parquet: a short one needs little memory for columns that few of its rows have.
+const PARQUET_BATCH_ROWS: usize = 2048;
 
 /// Bytes of texts from which on a record batch is complete: packets choose how long their texts are.
 const BATCH_TEXT_BYTES: usize = 16 << 20;
@@ -114,7 +117,11 @@ impl BatchWriter {
     /// Appends an event. `file`: the capture file, if several are read.
     pub(crate) fn append(&mut self, event: &Event, file: Option<&str>) -> io::Result<()> {
         self.builder.append(event, file);
-        let is_full = self.builder.len() >= BATCH_ROWS || self.builder.text_len() >= BATCH_TEXT_BYTES;
+        let most = match self.table {
+            Table::Stream(_) => STREAM_BATCH_ROWS,
+            Table::Parquet(_) | Table::Folder(..) => PARQUET_BATCH_ROWS,
+        };
+        let is_full = self.builder.len() >= most || self.builder.text_len() >= BATCH_TEXT_BYTES;
         if is_full { self.write_batch() } else { Ok(()) }
     }
 
