@@ -212,12 +212,16 @@ class Capture(_native.Capture):
         return pa.Table.from_batches(self._batches(), schema=self.schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns a polars.DataFrame (needs pyarrow). `scan_pcap` builds only what a query needs."""
+        """Returns a polars.DataFrame (needs pyarrow). `scan_pcap` builds only what a query needs.
+
+        Polars has 16 bytes for each text, also where it is null. With ``dictionaries`` of `read_pcap` the table is smaller: texts are
+        categories then, which have no functions of texts.
+        """
         with needs("polars"):
             import polars as pl
             import pyarrow  # noqa: F401: converts the batches.
 
-        # A batch is released once Polars has a copy.
+        # Batch by batch: Polars shares some buffers of a batch, and a whole table would have all of them twice.
         frames = [pl.DataFrame(batch) for batch in self._batches()]
         return pl.concat(frames, rechunk=False) if frames else pl.DataFrame(self.schema.empty_table())
 

@@ -75,7 +75,8 @@ def test_options_select_packets_and_events(spark):
     path = str(CAPTURES / "tls/tls-curl/tls-curl.pcap")
     options = {"where": "alpn == 'h2'", "net": "192.0.2.0/24", "excludePort": "80,8080", "from": "2020-01-01", "filter": "tcp"}
     rows = spark.read.format("huginn_net").options(**options).load(path).select("event", "packet").collect()
-    expected = hn.read_pcap(path, where="alpn == 'h2'", columns=["event", "packet"]).to_arrow().to_pylist()
+    same = {"where": "alpn == 'h2'", "net": "192.0.2.0/24", "exclude_port": [80, 8080], "from_": "2020-01-01", "filter": "tcp"}
+    expected = hn.read_pcap(path, columns=["event", "packet"], **same).to_arrow().to_pylist()
     assert [row.asDict() for row in rows] == expected != []
     for name, text in (("port", "70000"), ("where", "sni = "), ("from", "noon")):
         with pytest.raises(Exception, match=f"(?i){name}"):
