@@ -23,7 +23,7 @@ pub(super) const MIN_GROUP_ROWS: usize = 10_000;
 /// The columns of the time, by which the rows of a row group are sorted.
 pub(super) const TIME_COLUMNS: [&str; 2] = ["ts", "ts_nanos"];
 
-/// The columns with Bloom filters: queries look for one of their values.
+/// The paths of the columns with Bloom filters: queries look for one of their values.
 const BLOOM_COLUMNS: [&str; 24] = [
     "client_ip",
     "server_ip",
@@ -47,7 +47,7 @@ const BLOOM_COLUMNS: [&str; 24] = [
     "connection_tls_client",
     "connection_hassh_server",
     "connection_certificate_sha256",
-    "certificate_sha256",
+    "certificates.list.element.sha256",
     "match_value",
 ];
 
@@ -150,7 +150,7 @@ impl Layout {
     /// The properties of other files.
     pub(super) fn large(&self) -> WriterProperties {
         let most_values = u64::try_from(GROUP_ROWS.saturating_add(MIN_GROUP_ROWS)).unwrap_or(u64::MAX);
-        let with_filter = self.paths().filter(|(_, name)| BLOOM_COLUMNS.contains(name));
+        let with_filter = self.paths().filter(|(path, _)| BLOOM_COLUMNS.contains(&&*path.string()));
         let builder = with_filter.fold(self.properties(), |builder, (path, _)| {
             builder
                 .set_column_bloom_filter_fpp(path.clone(), FALSE_POSITIVES)
