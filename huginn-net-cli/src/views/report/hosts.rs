@@ -176,7 +176,8 @@ impl HostList {
         evidence.extend(expected.iter().map(|found| self.index(found.to_string())));
         for seen in host.tls_clients.by_count() {
             let value = &seen.value;
-            evidence.push(self.index(format!("TLS client {} over {}", value.ja4, value.transport)));
+            let protocol = value.transport.name().to_ascii_uppercase();
+            evidence.push(self.index(format!("{protocol} client {}", value.ja4)));
         }
         for (title, claims) in [("User-Agent", &host.user_agents), ("Server", &host.server_headers)] {
             for seen in claims.by_count() {
