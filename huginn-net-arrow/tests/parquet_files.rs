@@ -167,7 +167,7 @@ fn bloom_filters_and_page_index_are_in_large_files_only() {
             assert!(filters < 10_000, "{filters}");
         }
         let all: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        assert_eq!(metadata.file_metadata().num_rows(), all as i64);
+        assert_eq!(usize::try_from(metadata.file_metadata().num_rows()), Ok(all));
         assert!(is_large || metadata.num_row_groups() == 1);
     }
 }
@@ -190,7 +190,7 @@ fn rows_of_row_groups_are_sorted_and_declared_so() {
         let sorting: Vec<_> =
             group.sorting_columns().unwrap().iter().map(|column| column.column_idx).collect();
         assert_eq!(sorting, [0, 1]);
-        let end = start + group.num_rows() as usize;
+        let end = start + usize::try_from(group.num_rows()).unwrap();
         assert!(times.values()[start..end].is_sorted());
         start = end;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_core::{Side, Timestamp};
-use huginn_net_tls::strength::{KeyExchangeKind, group_kind};
+use huginn_net_tls::strength::{KeyExchangeKind, group_kind, key_exchange};
 use huginn_net_tls::{
     AlternativeName, Certificate, CertificateFields, CertificateRequest, CertificateTime, Ech, Ja4, Ja4Form,
     KeyExchange, TlsAlert, TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
@@ -131,7 +131,7 @@ records! {
         alpn: Option<[Text<'a>; 1]>,
         /// Group for key exchange that the server selects
         group: Option<Text<'a>>,
-        /// Whether the group resists quantum computers
+        /// Whether the key exchange resists quantum computers
         post_quantum: Option<bool>,
         /// Length of the key share, in bytes
         key_share_length: Option<u16>,
@@ -423,7 +423,8 @@ impl<'a> TlsServerRecord<'a> {
             cipher_name: names::cipher_suite(hello.cipher_suite()).map(Text::plain),
             alpn: hello.alpn().map(|name| [texts.wire("alpn", name)]),
             group: hello.group().map(Text::group),
-            post_quantum: hello.group().and_then(is_post_quantum),
+            post_quantum: key_exchange(hello.version(), hello.cipher_suite(), hello.group())
+                .map(KeyExchangeKind::is_post_quantum),
             key_share_length: hello.key_share().map(|key| length(key.len())),
             selected_psk: hello.selected_psk(),
             extensions: texts.numbers(
