@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -75,6 +76,32 @@ def test_wrong_buckets_and_endpoints_are_errors(s3):
         hn.read_pcap("hdfs://server/x.pcap")
     with pytest.raises(OSError, match="bogus"):
         hn.read_pcap("s3://captures/x.pcap", storage_options={"bogus": 1})
+
+
+def test_wrong_credentials_are_errors(tmp_path):
+    import http.server
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802
+            self.send_response(403)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    options = {"endpoint": f"http://127.0.0.1:{server.server_port}", "access_key_id": "a", "secret_access_key": "wrong"}
+    for url in ("s3://captures/caps", "s3://captures/caps/*.pcap", "s3://captures/"):
+        for use in (lambda: hn.read_pcap(url, storage_options=options), lambda: list(hn.follow(url, state=tmp_path / "state", once=True, storage_options=options))):  # noqa: B023
+            with pytest.raises(OSError, match=f"{re.escape(url)}: .*403") as error:
+                use()
+            assert not isinstance(error.value, FileNotFoundError)
+    server.shutdown()
+    server.server_close()
 
 
 def test_storage_options_name_the_store(s3, s3_server, monkeypatch):
