@@ -17,8 +17,9 @@
 //! # }
 //! ```
 //!
-//! The columns are those of [`huginn_net_arrow::columns`]. The crate has no features; DataFusion has none of its own but those
-//! that you select.
+//! The columns are those of [`huginn_net_arrow::columns`]. DataFusion has the features that you select.
+//!
+//! The crate has no features.
 
 mod event_filter;
 mod partition;

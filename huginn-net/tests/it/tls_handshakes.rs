@@ -325,7 +325,7 @@ fn post_quantum_groups_are_those_recorded() {
 
 /// The names of all groups that resist quantum computers have ML-KEM or Kyber, but for CECPQ2.
 #[test]
-fn post_quantum_is_that_of_the_group() {
+fn post_quantum_is_that_of_group_or_suite() {
     let mut seen = BTreeSet::new();
     for path in captures::with_extension(&["pcap", "pcapng"]) {
         let Ok(capture) = CaptureReader::open(&path) else { continue };
@@ -337,6 +337,14 @@ fn post_quantum_is_that_of_the_group() {
             let expected = match (json["group"].as_str(), json["dh_bits"].as_u64()) {
                 (Some(group), _) => {
                     Some(["MLKEM", "Kyber", "CECPQ2"].iter().any(|part| group.contains(part)))
+                }
+                // Suites of TLS 1.2 name their key exchange.
+                (None, None) if json["event"] == "tls_server" => {
+                    let suite = json["cipher_name"].as_str().unwrap_or_default();
+                    ["_RSA_WITH", "_ECDHE_", "_DHE_", "_ECDSA_WITH", "_anon_", "_RSA_EXPORT", "_SRP_"]
+                        .iter()
+                        .any(|part| suite.contains(part))
+                        .then_some(false)
                 }
                 (None, bits) => bits.map(|_| false),
             };
