@@ -84,9 +84,8 @@ assert wanted.keys() == found.keys(), (wanted.keys(), found.keys())
 print("the tables of ClickHouse are the same")
 CHECK
 
-folders=(captures)
-[ ! -d ../shared/corpus ] || folders+=(../shared/corpus)
-ci/json-inference.py "$program" "${folders[@]}"
+# CORPUS: more captures.
+ci/json-inference.py "$program" captures ${CORPUS:+"$CORPUS"}
 
 mkdir "$tmp/units"
 cp dist/huginn-net.service dist/fleet/huginn-net-lists.* "$tmp/units"
