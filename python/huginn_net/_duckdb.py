@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
+
+# `Table.filter` imports it: in a thread of DuckDB it may wait for ever for the lock of imports.
+import pyarrow.acero  # noqa: F401
 import pyarrow.dataset as ds
 import pyarrow.fs
 
