@@ -3,14 +3,20 @@
 use huginn_net_wire::{deserialize_from_text, serialize_as_text};
 use serde::de::{Deserialize, Deserializer, Error};
 
+#[cfg(feature = "certificates")]
+use crate::CertificateTime;
 use crate::{
-    CertificateTime, ClientFamily, Ja3, Ja3Hash, Ja3s, Ja4, Ja4Hash, Ja4Head, Ja4Raw, QuicFingerprint,
-    Transport, Version,
+    ClientFamily, Ja3, Ja3Hash, Ja3s, Ja4, Ja4Hash, Ja4Head, Ja4Raw, QuicFingerprint, Transport, Version,
 };
 
 serialize_as_text!(Ja4, Ja4Hash, Ja4Head, Ja4Raw, Ja3, Ja3s, Ja3Hash, QuicFingerprint);
-serialize_as_text!(CertificateTime, ClientFamily, Transport, Version);
-deserialize_from_text!(CertificateTime, Ja4);
+serialize_as_text!(ClientFamily, Transport, Version);
+deserialize_from_text!(Ja4);
+
+#[cfg(feature = "certificates")]
+serialize_as_text!(CertificateTime);
+#[cfg(feature = "certificates")]
+deserialize_from_text!(CertificateTime);
 
 impl<'de> Deserialize<'de> for ClientFamily {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
