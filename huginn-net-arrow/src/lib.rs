@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With the feature `parquet` the crate writes Parquet files: [`ParquetWriter`] one, [`ParquetFolder`] a folder of them.
+//! With the feature `parquet` the crate writes Parquet files: `ParquetWriter` one, `ParquetFolder` a folder of them.
 
 mod batch;
 mod batches;
