@@ -50,7 +50,7 @@ fn pages() -> RecordBatch {
 
 /// Few columns: many rows of all would take long.
 fn narrow(batch: &RecordBatch) -> RecordBatch {
-    let names = ["ts", "ts_nanos", "event", "client_ip", "tls_sni", "ja4", "certificate_sha256"];
+    let names = ["ts", "ts_nanos", "event", "client_ip", "tls_sni", "ja4", "certificates"];
     batch.project(&names.map(|name| batch.schema().index_of(name).unwrap())).unwrap()
 }
 
@@ -116,7 +116,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn has_bloom_filter(metadata: &ParquetMetaData, group: usize, name: &str) -> bool {
     let columns = metadata.row_group(group).columns();
-    let column = columns.iter().find(|column| column.column_path().parts()[0] == name).unwrap();
+    let column = columns.iter().find(|column| column.column_path().string() == name).unwrap();
     column.bloom_filter_offset().is_some()
 }
 
@@ -152,7 +152,7 @@ fn bloom_filters_and_page_index_are_in_large_files_only() {
         let is_large = rows >= 10_000;
         for group in 0..metadata.num_row_groups() {
             assert!(!is_large || metadata.row_group(group).num_rows() >= 10_000, "{rows}");
-            for name in ["ja4", "client_ip", "tls_sni", "certificate_sha256"] {
+            for name in ["ja4", "client_ip", "tls_sni", "certificates.list.element.sha256"] {
                 assert_eq!(has_bloom_filter(&metadata, group, name), is_large, "{rows}: {name}");
             }
             assert!(!has_bloom_filter(&metadata, group, "event"));
@@ -169,6 +169,24 @@ fn bloom_filters_and_page_index_are_in_large_files_only() {
         let all: usize = batches.iter().map(RecordBatch::num_rows).sum();
         assert_eq!(usize::try_from(metadata.file_metadata().num_rows()), Ok(all));
         assert!(is_large || metadata.num_row_groups() == 1);
+    }
+}
+
+#[test]
+fn bloom_filters_are_in_files_that_begin_with_few_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (batch, path) = (narrow(&curl()), folder.path().join("events.parquet"));
+    let out = File::create(&path).unwrap();
+    let mut writer = ParquetWriter::new(out, batch.schema(), ParquetCompression::default()).unwrap();
+    writer.write(batch.slice(0, 1)).unwrap();
+    writer.flush().unwrap();
+    repeated(&batch, 20_000).into_iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    let metadata = read_metadata(&path);
+    assert_eq!(metadata.row_group(0).num_rows(), 1);
+    assert!(metadata.row_group(1).num_rows() >= 20_000);
+    for name in ["ja4", "client_ip", "tls_sni", "certificates.list.element.sha256"] {
+        assert!(has_bloom_filter(&metadata, 1, name), "{name}");
     }
 }
 

@@ -189,3 +189,18 @@ impl Layout {
         columns.map(|column| (column.path(), column.path().parts().first().map_or("", |name| name)))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_with_bloom_filters_are_in_schema() {
+        let layout = Layout::new(&crate::schema(), ParquetCompression::default()).unwrap();
+        let paths: Vec<String> = layout.paths().map(|(path, _)| path.string()).collect();
+        for path in BLOOM_COLUMNS {
+            assert!(paths.iter().any(|found| found == path), "{path}");
+        }
+    }
+}

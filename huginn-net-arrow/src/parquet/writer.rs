@@ -9,6 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
 
 use super::layout::{GROUP_BYTES, GROUP_ROWS, Layout, MIN_GROUP_ROWS, ParquetCompression};
 use super::rows::{Rows, for_each_sorted};
@@ -25,8 +26,8 @@ const EXPECTED_RATIO: usize = 32;
 /// Writes batches to a Parquet file.
 ///
 /// Rows are buffered until a row group has 65,536, or 40 MiB in memory. Those of a row group are sorted by `ts` and `ts_nanos`, which the
-/// file declares, if it has these columns. A file of fewer than 10,000 rows has a short footer: neither Bloom filters nor a page index. The
-/// metadata of the schema are those of the file.
+/// file declares, if it has these columns. A file of fewer than 10,000 rows has a short footer, without Bloom filters and page index, unless
+/// they are flushed before its end. The metadata of the schema are those of the file.
 pub struct ParquetWriter<W: Write + Send> {
     schema: SchemaRef,
     layout: Layout,
@@ -37,7 +38,7 @@ pub struct ParquetWriter<W: Write + Send> {
     rows_written: usize,
 }
 
-/// The properties of a file follow from its first row group.
+/// Properties of a file are chosen with its first row group.
 enum State<W: Write + Send> {
     Buffered(W),
     Written(Box<ArrowWriter<W>>),
@@ -125,8 +126,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// If it cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
+        if self.row_count < MIN_GROUP_ROWS {
+            self.begin(|layout, rows| layout.small(|column| rows.iter().all(|rows| rows.is_absent(column))))?;
+        }
         self.write_rest()?;
-        self.begin(&[])?;
         match self.state {
             State::Written(writer) => writer.into_inner().map_err(from_parquet),
             State::Buffered(_) | State::Failed => Err(failed()),
@@ -137,7 +140,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     fn write_group(&mut self, row_count: usize) -> io::Result<()> {
         let group = self.take_rows(row_count);
         let schema = SchemaRef::clone(&self.schema);
-        let writer = self.begin(&group)?;
+        let writer = self.begin(|layout, _| layout.large())?;
         let written = for_each_sorted(group, &schema, SORTED_ROWS, |batch| writer.write(batch));
         let written = written.and_then(|()| writer.flush());
         if let Err(error) = written {
@@ -170,14 +173,15 @@ impl<W: Write + Send> ParquetWriter<W> {
         group
     }
 
-    /// Begins the file, whose first row group has these rows, unless it has begun.
-    fn begin(&mut self, group: &[Rows]) -> io::Result<&mut ArrowWriter<W>> {
+    /// Begins the file with these properties, unless it has begun.
+    fn begin(
+        &mut self,
+        properties: impl FnOnce(&Layout, &[Rows]) -> WriterProperties,
+    ) -> io::Result<&mut ArrowWriter<W>> {
         if let State::Buffered(_) = self.state
             && let State::Buffered(out) = std::mem::replace(&mut self.state, State::Failed)
         {
-            let is_small = group.iter().map(|rows| rows.len).sum::<usize>() < MIN_GROUP_ROWS;
-            let is_absent = |column| group.iter().all(|rows| rows.is_absent(column));
-            let properties = if is_small { self.layout.small(is_absent) } else { self.layout.large() };
+            let properties = properties(&self.layout, &self.rows);
             // What the schema of Arrow has beyond that of Parquet is in the metadata already.
             let options =
                 ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
