@@ -32,7 +32,7 @@ const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES
 const MAX_NAME_CHARS: usize = 256;
 
 /// The version of the format. A change of the stored hosts changes it, too.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Why a state cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -486,8 +486,8 @@ mod tests {
             ("{}\n".to_owned(), "not a state of 'live'"),
             ("x".repeat(100), "not a state of 'live'"),
             (
-                text.replacen("huginn_net_state\":2", "huginn_net_state\":3", 1),
-                "version 3 of the format; this program reads version 2",
+                text.replacen("huginn_net_state\":3", "huginn_net_state\":4", 1),
+                "version 4 of the format; this program reads version 3",
             ),
             (without_end, "damaged: its end is missing"),
             (text.trim_end().to_owned(), "damaged: a line is cut or too long"),
