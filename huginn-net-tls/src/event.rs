@@ -76,6 +76,8 @@ pub struct TlsHandshake {
     pub completed: bool,
     /// The version that the server selected; `None` if the server sent no ServerHello.
     pub version: Option<Version>,
+    /// The cipher suite that the server selected; `None` if the server sent no ServerHello.
+    pub cipher_suite: Option<u16>,
     /// Whether and how the session continues an earlier one; `None` if that is unknown.
     pub resumption: Option<Resumption>,
     /// Whether the server sent a HelloRetryRequest, which costs a round trip.

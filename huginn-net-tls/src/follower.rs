@@ -52,7 +52,6 @@ pub(crate) struct Follower {
     /// That of the hellos.
     transport: Transport,
     found: TlsHandshake,
-    cipher_suite: u16,
     /// Whether the messages after the ServerHello are encrypted, as in TLS 1.3.
     is_encrypted: bool,
     /// Whether the server repeated the session id of the client.
@@ -79,7 +78,6 @@ impl Default for Follower {
             has_client_hello: false,
             transport: Transport::default(),
             found: TlsHandshake::default(),
-            cipher_suite: 0,
             is_encrypted: false,
             repeats_session_id: false,
             awaits_finished: false,
@@ -191,7 +189,7 @@ impl Follower {
             return;
         }
         self.found.version = Some(hello.version());
-        self.cipher_suite = hello.cipher_suite();
+        self.found.cipher_suite = Some(hello.cipher_suite());
         self.is_encrypted = hello.encrypts_handshake();
         self.repeats_session_id =
             !self.client.session_id.is_empty() && hello.session_id() == &*self.client.session_id;
@@ -213,7 +211,8 @@ impl Follower {
                 }
             }
             (SERVER_KEY_EXCHANGE, Side::Server) => {
-                self.found.key_exchange = KeyExchange::parse(self.cipher_suite, body);
+                self.found.key_exchange =
+                    self.found.cipher_suite.and_then(|suite| KeyExchange::parse(suite, body));
             }
             (CertificateRequest::TYPE, Side::Server) => self.found.certificate_request = Some(body.to_vec()),
             (SERVER_HELLO_DONE, Side::Server) => self.found.server_is_done = true,

@@ -175,6 +175,7 @@ impl<H: Hasher> HashedText<H> {
         let TlsHandshake {
             completed,
             version,
+            cipher_suite,
             resumption,
             retry,
             key_exchange,
@@ -190,7 +191,7 @@ impl<H: Hasher> HashedText<H> {
         self.write_bytes(certificate_request.as_deref());
         write!(
             self,
-            "{completed} {version:?} {resumption:?} {retry} {key_exchange:?} {decrypted} {server_is_done} {alerts:?} {quic_error:?}"
+            "{completed} {version:?} {cipher_suite:?} {resumption:?} {retry} {key_exchange:?} {decrypted} {server_is_done} {alerts:?} {quic_error:?}"
         )
     }
 

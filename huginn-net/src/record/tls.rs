@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_core::{Side, Timestamp};
-use huginn_net_tls::strength::{KeyExchangeKind, group_kind, key_exchange};
+use huginn_net_tls::strength::{KeyExchangeKind, key_exchange};
 use huginn_net_tls::{
     AlternativeName, Certificate, CertificateFields, CertificateRequest, CertificateTime, Ech, Ja4, Ja4Form,
     KeyExchange, TlsAlert, TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
@@ -170,7 +170,7 @@ records! {
         retry: Option<bool>,
         /// Group for key exchange that both sides use
         group: Option<Text<'a>>,
-        /// Whether the group resists quantum computers
+        /// Whether the key exchange resists quantum computers
         post_quantum: Option<bool>,
         /// Length of the prime of a Diffie-Hellman group of the server's own, in bits
         dh_bits: Option<u32>,
@@ -351,9 +351,9 @@ fn version_code(number: u16) -> Option<&'static str> {
     version.name().map(|_| version.ja4())
 }
 
-/// Whether a group resists quantum computers; `None` of one without a name.
-fn is_post_quantum(group: u16) -> Option<bool> {
-    group_kind(group).map(KeyExchangeKind::is_post_quantum)
+/// Whether a key exchange resists quantum computers; `None` if that is unknown.
+fn is_post_quantum(version: Version, cipher_suite: u16, group: Option<u16>) -> Option<bool> {
+    key_exchange(version, cipher_suite, group).map(KeyExchangeKind::is_post_quantum)
 }
 
 /// The length of a part of a hello, which is below 64 KiB.
@@ -383,10 +383,10 @@ impl<'a> TlsHandshakeRecord<'a> {
             resumed: found.resumption.map(|resumption| resumption.name().into()),
             retry: found.version.map(|_| found.retry).or(found.retry.then_some(true)),
             group: group.map(Text::group),
-            post_quantum: match found.key_exchange {
-                Some(KeyExchange::FiniteField(_)) => Some(false),
-                _ => group.and_then(is_post_quantum),
-            },
+            post_quantum: found
+                .version
+                .zip(found.cipher_suite)
+                .and_then(|(version, suite)| is_post_quantum(version, suite, group)),
             dh_bits,
             certificate_requested: observation.requests_certificate(),
             certificate_authorities: names.map(|names| {
@@ -423,8 +423,7 @@ impl<'a> TlsServerRecord<'a> {
             cipher_name: names::cipher_suite(hello.cipher_suite()).map(Text::plain),
             alpn: hello.alpn().map(|name| [texts.wire("alpn", name)]),
             group: hello.group().map(Text::group),
-            post_quantum: key_exchange(hello.version(), hello.cipher_suite(), hello.group())
-                .map(KeyExchangeKind::is_post_quantum),
+            post_quantum: is_post_quantum(hello.version(), hello.cipher_suite(), hello.group()),
             key_share_length: hello.key_share().map(|key| length(key.len())),
             selected_psk: hello.selected_psk(),
             extensions: texts.numbers(
