@@ -289,7 +289,7 @@ impl CaptureReader {
     }
 
     /// Whether a Decryption Secrets Block lies before the first packet, or after the last one of the same uncompressed pcapng file that
-    /// `file` reads. Leaves it anywhere.
+    /// `file` reads. The position of `file` is unspecified afterwards.
     pub fn has_secrets_at_ends(&self, file: impl Read + Seek) -> bool {
         let Format::Pcapng(_) = &self.format else { return false };
         self.has_secrets(None)

@@ -154,7 +154,7 @@ fn append_capture(
     }
 }
 
-/// Wraps an error of ours.
+/// Wraps an error of this crate.
 pub(crate) fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }

@@ -61,7 +61,7 @@ pub(super) struct Pcapng {
     other_records: (u32, u64),
     /// Number of Decryption Secrets Blocks that were passed.
     secrets_blocks: u64,
-    /// Takes the secrets on the way.
+    /// Called with each key log.
     on_key_log: Option<secrets::OnKeyLog>,
     /// `None` unless processes are [read](Self::read_processes).
     processes: Option<Processes>,

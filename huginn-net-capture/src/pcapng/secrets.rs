@@ -62,7 +62,7 @@ impl Pcapng {
         self.secrets_blocks
     }
 
-    /// Passes a block of secrets to who [asked for it](Self::set_on_key_log), and skips it.
+    /// Passes a block of secrets to the [callback](Self::set_on_key_log), and skips it.
     pub(super) fn pass_secrets(
         &mut self,
         block: &Block,

@@ -73,13 +73,13 @@ impl Observed {
         let ja4 = hello.ja4_stable();
         self.add(BaselineType::Ja4Stable, ja4.to_string());
         // Datagrams are easily forged, and peers of calls have neither names nor addresses that stay.
-        let is_tcp = hello.transport() == Transport::Tls;
-        if is_tcp {
+        let is_tls = hello.transport() == Transport::Tls;
+        if is_tls {
             self.add(BaselineType::Client, ja4.cipher_hash().to_string());
         }
         match hello.server_name().and_then(name_text) {
             Some(name) => self.add(BaselineType::Name, name),
-            None => self.unnamed = is_tcp.then_some(Unnamed::Asked),
+            None => self.unnamed = is_tls.then_some(Unnamed::Asked),
         }
     }
 

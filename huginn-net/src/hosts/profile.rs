@@ -230,7 +230,7 @@ impl Claim {
 pub struct TlsClientSeen {
     /// The JA4 fingerprint of the hello.
     pub ja4: Ja4,
-    /// The transport: TCP, QUIC or DTLS.
+    /// The transport: TLS (over TCP), QUIC or DTLS.
     pub transport: Transport,
     /// The software that the hello names, as the event of the hello shows it.
     pub software: Option<Box<str>>,
