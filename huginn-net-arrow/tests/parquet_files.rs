@@ -373,17 +373,17 @@ fn small_files_are_joined_with_their_rows() {
 
     // Those that may change stay.
     let earlier = SystemTime::now() - Duration::from_secs(60);
-    assert!(compact(folder.path(), earlier, compression).unwrap().is_empty());
+    assert!(compact(folder.path(), earlier, compression).unwrap().joined.is_empty());
     let joined = hour.join("a.joined.parquet");
-    assert_eq!(compact(folder.path(), later(), compression).unwrap(), [(joined.clone(), 3)]);
+    assert_eq!(compact(folder.path(), later(), compression).unwrap().joined, [(joined.clone(), 3)]);
     assert!(rows(&read(&joined)) == wanted);
     let all = [&hour.join(".e.parquet.unfinished"), &joined, &hour.join("d.parquet")].map(PathBuf::clone);
     assert_eq!(files(&hour), all);
-    assert!(compact(folder.path(), later(), compression).unwrap().is_empty());
+    assert!(compact(folder.path(), later(), compression).unwrap().joined.is_empty());
 
     // A joined file takes in later ones.
     write(&hour.join("f.parquet"), from_ref(&pages));
-    assert_eq!(compact(folder.path(), later(), compression).unwrap(), [(joined.clone(), 2)]);
+    assert_eq!(compact(folder.path(), later(), compression).unwrap().joined, [(joined.clone(), 2)]);
     assert_eq!(read(&joined).num_rows(), wanted.len() + pages.num_rows());
     assert_eq!(files(&hour), all);
 }
@@ -397,8 +397,22 @@ fn replaced_files_are_removed_by_the_next_call() {
         write(&folder.path().join(name), from_ref(&curl));
     }
     let before = fs::read(folder.path().join("b.parquet")).unwrap();
+    let changed = fs::metadata(folder.path().join("b.parquet")).unwrap().modified().unwrap();
     compact(folder.path(), later(), ParquetCompression::default()).unwrap();
-    fs::write(folder.path().join("b.parquet"), &before).unwrap();
+    let write_at = |time| {
+        fs::write(folder.path().join("b.parquet"), &before).unwrap();
+        File::options()
+            .append(true)
+            .open(folder.path().join("b.parquet"))
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+        compact(folder.path(), SystemTime::UNIX_EPOCH, ParquetCompression::default()).unwrap();
+        folder.path().join("b.parquet").exists()
+    };
+    // A later one of the same length is another.
+    assert!(write_at(changed + Duration::from_nanos(1000)));
+    assert!(!write_at(changed));
     // Another file of that name is not among those that were joined.
     write(&folder.path().join("a.parquet"), &[curl.slice(0, 3)]);
     compact(folder.path(), SystemTime::UNIX_EPOCH, ParquetCompression::default()).unwrap();
@@ -410,12 +424,52 @@ fn replaced_files_are_removed_by_the_next_call() {
 }
 
 #[test]
+fn unreadable_files_are_skipped_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let curl = curl();
+    for name in ["a.parquet", "b.parquet", "c.parquet"] {
+        write(&folder.path().join(name), from_ref(&curl));
+    }
+    fs::write(folder.path().join("d.parquet"), "no table").unwrap();
+    // The footer is whole, the rows are not.
+    let mut bytes = fs::read(folder.path().join("b.parquet")).unwrap();
+    bytes[4..2000].fill(0xff);
+    fs::write(folder.path().join("b.parquet"), bytes).unwrap();
+    let done = compact(folder.path(), later(), ParquetCompression::default()).unwrap();
+    let joined = folder.path().join("a.joined.parquet");
+    assert_eq!(done.joined, [(joined.clone(), 2)]);
+    assert_eq!(read(&joined).num_rows(), 2 * curl.num_rows());
+    let skipped: Vec<PathBuf> = done.skipped.into_iter().map(|(path, _)| path).collect();
+    let left = ["b.parquet", "d.parquet"].map(|name| folder.path().join(name));
+    assert_eq!(skipped.iter().collect::<BTreeSet<_>>(), left.iter().collect());
+    assert_eq!(files(folder.path()), [joined, left[0].clone(), left[1].clone()]);
+}
+
+#[cfg(unix)]
+#[test]
+fn joined_file_has_permissions_of_first_and_no_more() {
+    use std::os::unix::fs::PermissionsExt;
+
+    for (mode, wanted) in [(0o600, 0o600), (0o644, 0o640)] {
+        let folder = tempfile::tempdir().unwrap();
+        let curl = curl();
+        for name in ["a.parquet", "b.parquet"] {
+            write(&folder.path().join(name), from_ref(&curl));
+        }
+        fs::set_permissions(folder.path().join("a.parquet"), fs::Permissions::from_mode(mode)).unwrap();
+        compact(folder.path(), later(), ParquetCompression::default()).unwrap();
+        let joined = fs::metadata(folder.path().join("a.joined.parquet")).unwrap();
+        assert_eq!(joined.permissions().mode() & 0o777, wanted);
+    }
+}
+
+#[test]
 fn versions_are_not_mixed_and_other_columns_not_joined() {
     let folder = tempfile::tempdir().unwrap();
     let curl = curl();
     write(&folder.path().join("a.parquet"), from_ref(&curl));
     write(&folder.path().join("b.parquet"), &[curl.project(&[0, 1, 2]).unwrap()]);
-    assert!(compact(folder.path(), later(), ParquetCompression::default()).unwrap().is_empty());
+    assert!(compact(folder.path(), later(), ParquetCompression::default()).unwrap().joined.is_empty());
     let mut metadata = curl.schema().metadata().clone();
     metadata.insert("huginn_net.schema".to_owned(), "0.9".to_owned());
     let old = SchemaRef::new(curl.schema().as_ref().clone().with_metadata(metadata));

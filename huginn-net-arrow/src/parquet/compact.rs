@@ -1,5 +1,6 @@
 //! Joins small Parquet files.
 
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::fs::{self, File};
@@ -7,7 +8,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Fields, Metadata, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::layout::{GROUP_ROWS, ParquetCompression};
@@ -28,7 +29,7 @@ const JOINED: &str = ".joined.parquet";
 /// The metadata with the version of the schema.
 const SCHEMA_KEY: &str = "huginn_net.schema";
 
-/// The metadata with the names and lengths of the files that a joined one replaces, in JSON.
+/// The metadata with names, lengths and times of the files that a joined one replaces, in JSON.
 const JOINED_KEY: &str = "huginn_net.joined";
 
 /// Why small files are not joined.
@@ -76,24 +77,55 @@ impl Error for CompactError {
     }
 }
 
+/// What [`compact`] did.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// The joined files, each with the number of files that it replaces.
+    pub joined: Vec<(PathBuf, usize)>,
+    /// Files that cannot be read, which stay, each with the reason.
+    pub skipped: Vec<(PathBuf, io::Error)>,
+}
+
+impl Compacted {
+    /// Notes a file that cannot be read, unless another process has removed it.
+    fn skip(&mut self, path: PathBuf, source: io::Error) {
+        if source.kind() != io::ErrorKind::NotFound {
+            self.skipped.push((path, source));
+        }
+    }
+}
+
+/// Name, length, and nanoseconds from 1970 to the last change of a file.
+type FileId = (String, u64, u64);
+
 /// A table of events.
 struct Table {
     path: PathBuf,
-    schema: SchemaRef,
+    fields: Fields,
+    /// That of the schema, without [`JOINED_KEY`].
+    metadata: Metadata,
     version: String,
     rows: usize,
     bytes: u64,
     modified: SystemTime,
-    /// Names and lengths of the files that it replaces.
-    replaces: Vec<(String, u64)>,
 }
 
-/// Joins the files of less than 65,536 rows in a folder, and in each folder within, to files of up to a million rows. Returns those, each with
-/// the number of files that it replaces.
+/// Why tables are not joined.
+enum JoinError {
+    /// A table cannot be read.
+    Table(usize, io::Error),
+    /// The joined file cannot be written.
+    Other(CompactError),
+}
+
+/// Joins the files of less than 65,536 rows in a folder, and in each folder within, to files of up to a million rows.
 ///
 /// Only files that did not change since `changed_before` are joined, and those with the same columns. Hidden files and folders, which are
-/// incomplete, and Parquet files of other programs stay. A joined file is complete before it gets its name, and then the others are removed: what
-/// the program does not get to before it is killed, the next call does. Two calls must not run for a folder at the same time.
+/// incomplete, and Parquet files of other programs stay, as do files that cannot be read. A joined file is complete before it gets its name, and
+/// then the others are removed: what the program does not get to before it is killed, the next call does. Such a call may leave a hidden file
+/// whose name ends in `.unfinished`. Two calls must not run for a folder at the same time. On Unix the joined file has the permissions of the
+/// first of the others, at most those to read and write for the owner, and to read for the group.
 ///
 /// # Errors
 ///
@@ -102,78 +134,96 @@ pub fn compact(
     folder: &Path,
     changed_before: SystemTime,
     compression: ParquetCompression,
-) -> Result<Vec<(PathBuf, usize)>, CompactError> {
-    let mut joined = Vec::new();
+) -> Result<Compacted, CompactError> {
+    let mut done = Compacted::default();
+    // Tables have few different columns.
+    let mut known_fields = HashSet::new();
+    let top = folder;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let failed = |source| CompactError::Io { path: folder.clone(), source };
-        let mut tables = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(failed)? {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && folder != top => continue,
+            entries => entries.map_err(failed)?,
+        };
+        let (mut tables, mut replaced) = (Vec::new(), HashSet::new());
+        for entry in entries {
             let entry = entry.map_err(failed)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // Links may lead out of the folder.
-            let file_type = entry.file_type().map_err(failed)?;
             if name.starts_with(['.', '_']) {
                 continue;
             }
+            // Links may lead out of the folder.
+            let file_type = match entry.file_type() {
+                Ok(file_type) => file_type,
+                Err(error) => {
+                    done.skip(entry.path(), error);
+                    continue;
+                }
+            };
             if file_type.is_dir() {
                 folders.push(entry.path());
             } else if file_type.is_file() && name.ends_with(EXTENSION) {
-                let read = Table::read(entry.path());
-                tables.extend(read.map_err(|source| CompactError::Io { path: entry.path(), source })?);
+                match Table::read(entry.path(), &mut known_fields, &mut replaced) {
+                    Ok(table) => tables.extend(table.filter(|table| table.rows < GROUP_ROWS)),
+                    Err(error) => done.skip(entry.path(), error),
+                }
             }
         }
-        remove_replaced(&mut tables)?;
-        join_tables(tables, changed_before, compression, &mut joined)?;
+        remove_replaced(&mut tables, &replaced)?;
+        join_tables(tables, changed_before, compression, &mut done)?;
     }
-    joined.sort();
-    Ok(joined)
+    done.joined.sort();
+    done.skipped.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(done)
 }
 
 impl Table {
-    /// Reads the metadata of a file; `None` if it is not a table of events.
-    fn read(path: PathBuf) -> io::Result<Option<Self>> {
+    /// Reads the metadata of a file; `None` if it is not a table of events. Adds the files that it replaces.
+    fn read(
+        path: PathBuf,
+        known_fields: &mut HashSet<Fields>,
+        replaced: &mut HashSet<FileId>,
+    ) -> io::Result<Option<Self>> {
         let file = File::open(&path)?;
         let found = file.metadata()?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(from_parquet)?;
-        let schema = SchemaRef::clone(reader.schema());
+        let schema = reader.schema();
         let Some(version) = schema.metadata().get(SCHEMA_KEY).cloned() else { return Ok(None) };
-        let replaces =
-            schema.metadata().get(JOINED_KEY).map(|text| serde_json::from_str(text)).transpose()?;
+        let mut metadata = schema.metadata().clone();
+        if let Some(text) = metadata.remove(JOINED_KEY) {
+            replaced.extend(serde_json::from_str::<Vec<FileId>>(&text)?);
+        }
+        let fields = known_fields.get(schema.fields()).unwrap_or(schema.fields()).clone();
+        known_fields.insert(fields.clone());
         let rows = usize::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(usize::MAX);
-        Ok(Some(Self {
-            path,
-            schema,
-            version,
-            rows,
-            bytes: found.len(),
-            modified: found.modified()?,
-            replaces: replaces.unwrap_or_default(),
-        }))
+        let modified = found.modified()?;
+        Ok(Some(Self { path, fields, metadata, version, rows, bytes: found.len(), modified }))
     }
 
     fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    fn failed(&self, source: io::Error) -> CompactError {
-        CompactError::Io { path: self.path.clone(), source }
+    fn id(&self) -> FileId {
+        let since_1970 = self.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        (self.name().to_owned(), self.bytes, u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Removes the file, unless another process has.
+    fn remove(&self) -> Result<(), CompactError> {
+        match fs::remove_file(&self.path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(CompactError::Io { path: self.path.clone(), source })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// Removes the files that a joined one replaces, which a call before did not get to.
-fn remove_replaced(tables: &mut Vec<Table>) -> Result<(), CompactError> {
-    let replaced: Vec<(String, u64)> =
-        tables.iter().flat_map(|table| table.replaces.iter().cloned()).collect();
-    let mut outcome = Ok(());
-    tables.retain(|table| {
-        let is_replaced = replaced.iter().any(|(name, bytes)| name == table.name() && *bytes == table.bytes);
-        if is_replaced && outcome.is_ok() {
-            outcome = fs::remove_file(&table.path).map_err(|source| table.failed(source));
-        }
-        !is_replaced
-    });
-    outcome
+fn remove_replaced(tables: &mut Vec<Table>, replaced: &HashSet<FileId>) -> Result<(), CompactError> {
+    tables.extract_if(.., |table| replaced.contains(&table.id())).try_for_each(|table| table.remove())
 }
 
 /// Joins the small tables of a folder.
@@ -181,9 +231,9 @@ fn join_tables(
     mut tables: Vec<Table>,
     changed_before: SystemTime,
     compression: ParquetCompression,
-    joined: &mut Vec<(PathBuf, usize)>,
+    done: &mut Compacted,
 ) -> Result<(), CompactError> {
-    tables.retain(|table| table.rows < GROUP_ROWS && table.modified <= changed_before);
+    tables.retain(|table| table.modified <= changed_before);
     tables.sort_by(|a, b| a.path.cmp(&b.path));
     if let Some(first) = tables.first()
         && let Some(second) = tables.iter().find(|table| table.version != first.version)
@@ -191,49 +241,57 @@ fn join_tables(
         let named = |table: &Table| (table.path.clone(), table.version.clone());
         return Err(CompactError::MixedVersions { first: named(first), second: named(second) });
     }
-    while let Some(first) = tables.first() {
-        let schema = SchemaRef::clone(&first.schema);
-        let mut rows = 0_usize;
-        let part: Vec<Table> = tables
-            .extract_if(.., |table| {
-                let fits = table.schema.fields() == schema.fields()
-                    && (rows == 0 || rows.saturating_add(table.rows) <= MAX_ROWS);
-                if fits {
-                    rows = rows.saturating_add(table.rows).max(1);
-                }
-                fits
-            })
-            .collect();
-        if part.len() > 1 {
-            joined.push((join(&part, compression)?, part.len()));
+    let mut with_fields: HashMap<Fields, (Vec<Table>, usize)> = HashMap::new();
+    for table in tables {
+        let (part, rows) = with_fields.entry(table.fields.clone()).or_default();
+        if rows.saturating_add(table.rows) > MAX_ROWS {
+            join_part(std::mem::take(part), compression, done)?;
+            *rows = 0;
+        }
+        *rows = rows.saturating_add(table.rows);
+        part.push(table);
+    }
+    with_fields.into_values().try_for_each(|(part, _)| join_part(part, compression, done))
+}
+
+/// Joins tables with the same columns, but for those that cannot be read.
+fn join_part(
+    mut part: Vec<Table>,
+    compression: ParquetCompression,
+    done: &mut Compacted,
+) -> Result<(), CompactError> {
+    while part.len() > 1 {
+        match join(&part, compression) {
+            Ok(path) => {
+                done.joined.push((path, part.len()));
+                break;
+            }
+            Err(JoinError::Table(place, error)) => done.skip(part.remove(place).path, error),
+            Err(JoinError::Other(error)) => return Err(error),
         }
     }
     Ok(())
 }
 
 /// Joins tables with the same columns. Returns the path of the new file.
-fn join(tables: &[Table], compression: ParquetCompression) -> Result<PathBuf, CompactError> {
+fn join(tables: &[Table], compression: ParquetCompression) -> Result<PathBuf, JoinError> {
     let Some(first) = tables.first() else { return Ok(PathBuf::new()) };
     let path = joined_path(first, tables);
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    // A call that is killed leaves the file, and the next one writes it anew.
-    let unfinished = path.with_file_name(format!(".{name}.unfinished"));
-    let failed = |source| CompactError::Io { path: path.clone(), source };
-    let replaced: Vec<(&str, u64)> =
-        tables.iter().filter(|table| table.path != path).map(|table| (table.name(), table.bytes)).collect();
-    let replaced = serde_json::to_string(&replaced).map_err(|error| failed(error.into()))?;
-    let written = write(tables, &first.schema, &replaced, &unfinished, compression)
-        .and_then(|()| fs::rename(&unfinished, &path).map_err(failed));
-    if let Err(error) = written {
-        // The first error counts.
-        let _ = fs::remove_file(&unfinished);
-        return Err(error);
-    }
+    let failed = |source| JoinError::Other(CompactError::Io { path: path.clone(), source });
+    let others = || tables.iter().filter(|table| table.path != path);
+    let replaced = serde_json::to_string(&others().map(Table::id).collect::<Vec<_>>());
+    let replaced = replaced.map_err(|error| failed(error.into()))?;
+    let unfinished = tempfile::Builder::new().prefix(".").suffix(".unfinished").tempfile_in(folder_of(&path));
+    let unfinished = unfinished.map_err(failed)?;
+    write(tables, first, &replaced, unfinished.as_file(), compression, &failed)?;
+    unfinished.persist(&path).map_err(|error| failed(error.error))?;
     sync_folder(&path).map_err(failed)?;
-    for table in tables.iter().filter(|table| table.path != path) {
-        fs::remove_file(&table.path).map_err(|source| table.failed(source))?;
-    }
+    others().try_for_each(Table::remove).map_err(JoinError::Other)?;
     Ok(path)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The name of the joined file follows from that of the first table. It replaces no file but tables that it contains.
@@ -254,36 +312,53 @@ fn joined_path(first: &Table, tables: &[Table]) -> PathBuf {
 /// Writes the rows of all tables, and waits until they are on the disk.
 fn write(
     tables: &[Table],
-    schema: &SchemaRef,
+    first: &Table,
     replaced: &str,
-    path: &Path,
+    out: &File,
     compression: ParquetCompression,
-) -> Result<(), CompactError> {
-    let failed = |source| CompactError::Io { path: path.to_owned(), source };
-    let mut metadata = schema.metadata().clone();
-    metadata.remove(JOINED_KEY);
-    let schema = SchemaRef::new(schema.as_ref().clone().with_metadata(metadata));
-    let out = BufWriter::new(File::create(path).map_err(failed)?);
-    let mut writer =
-        ParquetWriter::new(out, schema, compression).map_err(failed)?.metadata(JOINED_KEY, replaced);
-    for table in tables {
-        let reader = File::open(&table.path).map_err(|source| table.failed(source))?;
-        let reader = ParquetRecordBatchReaderBuilder::try_new(reader)
+    failed: &impl Fn(io::Error) -> JoinError,
+) -> Result<(), JoinError> {
+    let schema = SchemaRef::new(Schema::new_with_metadata(first.fields.clone(), first.metadata.clone()));
+    let mut writer = ParquetWriter::new(BufWriter::new(out), schema, compression)
+        .map_err(failed)?
+        .metadata(JOINED_KEY, replaced);
+    for (place, table) in tables.iter().enumerate() {
+        let unreadable = |error| JoinError::Table(place, error);
+        let file = File::open(&table.path).map_err(unreadable)?;
+        if place == 0 {
+            copy_permissions(&file, out).map_err(failed)?;
+        }
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
             .and_then(|reader| reader.with_batch_size(BATCH_ROWS).build())
-            .map_err(|error| table.failed(from_parquet(error)))?;
+            .map_err(|error| unreadable(from_parquet(error)))?;
         for batch in reader {
-            let batch = batch.map_err(|error| table.failed(from_arrow(error)))?;
+            let batch = batch.map_err(|error| unreadable(from_arrow(error)))?;
             writer.write(batch).map_err(failed)?;
         }
     }
-    let file = writer.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
-    file.and_then(|file| file.sync_all()).map_err(failed)
+    let out = writer.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+    out.and_then(|out| out.sync_all()).map_err(failed)
+}
+
+/// Lets the group read a file if it may read the other one.
+#[cfg(unix)]
+fn copy_permissions(from: &File, to: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mode = from.metadata()?.permissions().mode();
+    to.set_permissions(fs::Permissions::from_mode(mode & 0o640))
+}
+
+/// Other systems have the permissions of the folder.
+#[cfg(not(unix))]
+fn copy_permissions(_: &File, _: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Waits until the name of a file is on the disk.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    File::open(folder_of(path))?.sync_all()
 }
 
 /// Other systems cannot open a folder.

@@ -6,7 +6,7 @@ mod layout;
 mod rows;
 mod writer;
 
-pub use self::compact::{CompactError, compact};
+pub use self::compact::{CompactError, Compacted, compact};
 pub use self::folder::{ParquetFolder, ParquetPartition};
 pub use self::layout::{ParquetCompression, UnknownLevel};
 pub use self::writer::ParquetWriter;

@@ -13,7 +13,7 @@ use crate::args::CompactArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 #[cfg(feature = "parquet")]
-use crate::paths::name_of;
+use crate::{paths::name_of, stderr};
 
 #[cfg(feature = "parquet")]
 pub(super) fn run(args: &CompactArguments) -> Result<Outcome, Failure> {
@@ -22,11 +22,15 @@ pub(super) fn run(args: &CompactArguments) -> Result<Outcome, Failure> {
     let _lock = lock(folder)?;
     let before = SystemTime::now().checked_sub(*older_than).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut out = io::stdout().lock();
-    for (path, files) in compact(folder, before, ParquetCompression::default())? {
+    let done = compact(folder, before, ParquetCompression::default())?;
+    for (path, files) in done.joined {
         writeln!(out, "{} has the rows of {files} files", name_of(&path))?;
     }
     out.flush()?;
-    Ok(Outcome::Complete)
+    for (path, error) in &done.skipped {
+        stderr::report(&format_args!("{}: not joined: {error}", name_of(path)));
+    }
+    Ok(if done.skipped.is_empty() { Outcome::Complete } else { Outcome::Failed })
 }
 
 /// Keeps other processes from joining files of the folder.
