@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrow_select::interleave::interleave;
 
 use super::layout::TIME_COLUMNS;
@@ -88,9 +88,13 @@ pub(super) fn for_each_sorted<E: From<ArrowError>>(
     let mut order: Vec<_> = times.into_iter().zip(places).collect();
     order.sort_by_key(|(time, _)| *time);
     let longest = group.iter().map(|rows| rows.len).max().unwrap_or_default();
-    // Batches without a value share an array.
-    let fields = schema.fields().iter();
-    let absent: Vec<ArrayRef> = fields.map(|field| new_null_array(field.data_type(), longest)).collect();
+    // Batches without a value share an array, if others have one.
+    let absent = |(column, field): (usize, &FieldRef)| {
+        let lacking = group.iter().filter(|rows| rows.is_absent(column)).count();
+        let is_shared = lacking > 0 && lacking < group.len();
+        new_null_array(field.data_type(), if is_shared { longest } else { 0 })
+    };
+    let absent: Vec<ArrayRef> = schema.fields().iter().enumerate().map(absent).collect();
     for part in order.chunks(most) {
         let places: Vec<(usize, usize)> = part.iter().map(|(_, place)| *place).collect();
         let columns = absent.iter().enumerate().map(|(column, absent)| {
