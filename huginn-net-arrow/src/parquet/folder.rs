@@ -285,7 +285,7 @@ impl OpenFile {
 }
 
 impl Table {
-    /// The columns that the events of a kind have, and those that are no columns of events.
+    /// The columns that the events of a kind have, and those that are not columns of events.
     fn new(name: &'static str, schema: &Schema, by_kind: bool, partition: Option<ParquetPartition>) -> Self {
         let is_of_kind = |column: &str| match columns().iter().find(|known| known.name == column) {
             Some(known) => known.sources.iter().any(|(kinds, _)| kinds.contains(&name)),
