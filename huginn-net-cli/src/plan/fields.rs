@@ -58,17 +58,32 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
     }))
 }
 
-/// Checks that each name is one of a column of tables, or of a field that has columns.
+/// Checks that each name is one of a column of tables, or of a field that has columns, and that no other name has the same columns.
 #[cfg(feature = "parquet")]
 pub(super) fn check_columns(names: &[String], written: &[&'static str]) -> Result<(), Failure> {
-    let unknown = |name: &&String| huginn_net_arrow::EventBatchBuilder::new().columns(&[name]).is_err();
-    match names.iter().find(unknown) {
-        Some(name) => {
+    let mut seen = Vec::new();
+    for name in names {
+        let Some(columns) = columns_of(name) else {
             let suggestion = suggest(name, written);
-            Err(Failure::Usage(format!("--fields: unknown column or field '{name}': {suggestion}").into()))
+            return Err(Failure::Usage(
+                format!("--fields: unknown column or field '{name}': {suggestion}").into(),
+            ));
+        };
+        if seen.contains(&columns) {
+            return Err(Failure::Usage(
+                format!("--fields names '{name}' twice, or its column by another name").into(),
+            ));
         }
-        None => Ok(()),
+        seen.push(columns);
     }
+    Ok(())
+}
+
+/// The columns of tables that a name stands for; `None` of an unknown name.
+#[cfg(feature = "parquet")]
+pub(super) fn columns_of(name: &str) -> Option<huginn_net_arrow::arrow_schema::Fields> {
+    let builder = huginn_net_arrow::EventBatchBuilder::new().columns(&[name]).ok()?;
+    Some(builder.schema().fields().clone())
 }
 
 /// A build without tables fails later.

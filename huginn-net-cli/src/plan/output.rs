@@ -7,6 +7,8 @@ use anstream::{AutoStream, ColorChoice};
 use huginn_net::record::formats::EventFormat;
 use huginn_net::record::formats::zeek::ZeekForm;
 
+#[cfg(feature = "parquet")]
+use super::fields::columns_of;
 use super::fields::{default_columns, own_fields};
 use super::{refusals, select};
 use crate::args::{
@@ -86,6 +88,11 @@ impl OutputPlan {
         }
         let content = match self.content {
             OutputContent::Table { columns, selected, .. } => {
+                let names_event =
+                    |name: &String| columns_of(name).is_some_and(|found| found.find("event").is_some());
+                if !columns.fields.is_empty() && !columns.fields.iter().any(names_event) {
+                    return Err(Failure::Usage("--tables needs the column event: add it to --fields".into()));
+                }
                 OutputContent::Table { format: TableFormat::ParquetTables, columns, selected }
             }
             content => content,

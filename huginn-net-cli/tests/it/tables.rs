@@ -185,6 +185,9 @@ fn each_kind_has_a_table_in_a_complete_folder() {
         &["--tables"][..],
         &["--format", "json", "--tables", "-o", "x"],
         &["--format", "parquet", "--tables", "-o", "-"],
+        &["--format", "parquet", "--tables", "-o", "x", "--fields", "ts,ja4"],
+        &["--format", "parquet", "-o", "x", "--fields", "ts,ja4,ts"],
+        &["--format", "arrow", "-o", "x", "--fields", "sni,tls_sni"],
     ] {
         let output = run(&[wrong, &[&*paths[0]]].concat());
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
@@ -217,6 +220,10 @@ fn small_files_are_joined_by_compact() {
     assert_eq!(rows, paths.iter().map(|path| json_lines(&[path])).sum::<usize>());
     let left: Vec<_> = names(&folder).into_iter().filter(|name| !name.starts_with('.')).collect();
     assert_eq!(left, ["a.joined.parquet"]);
+    fs::write(folder.join("c.parquet"), "no table").unwrap();
+    let output = compact("1s");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("c.parquet: not joined: "));
     let output =
         Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["compact", "/no/such"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
