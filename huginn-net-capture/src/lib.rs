@@ -290,10 +290,19 @@ impl CaptureReader {
 
     /// Whether a Decryption Secrets Block lies before the first packet, or after the last one of the same uncompressed pcapng file that
     /// `file` reads. The position of `file` is unspecified afterwards.
-    pub fn has_secrets_at_ends(&self, file: impl Read + Seek) -> bool {
-        let Format::Pcapng(_) = &self.format else { return false };
-        self.has_secrets(None)
-            || self.compression().is_none() && pcapng::ends_with_secrets(file).unwrap_or(false)
+    ///
+    /// # Errors
+    /// If `file` cannot be read. A short one has none.
+    pub fn has_secrets_at_ends(&self, file: impl Read + Seek) -> io::Result<bool> {
+        let Format::Pcapng(_) = &self.format else { return Ok(false) };
+        let begins_with_secrets = self.has_secrets(None);
+        if begins_with_secrets || self.compression().is_some() {
+            return Ok(begins_with_secrets);
+        }
+        match pcapng::ends_with_secrets(file) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            found => found,
+        }
     }
 
     /// Passes the text of each TLS key log in Decryption Secrets Blocks to `each` when its block is passed, with the number of packets

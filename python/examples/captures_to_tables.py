@@ -3,7 +3,7 @@
 
     captures_to_tables.py [--partition-bytes N] [--tables NAME,...] [--option NAME=VALUE]... CAPTURES OUTPUT
 
-CAPTURES is a folder, a pattern or a URL that fsspec opens (s3://…), and OUTPUT a folder that Spark writes (s3a://…), in which no table is.
+CAPTURES is a folder, a pattern or a URL that obstore opens (s3://…), and OUTPUT a folder that Spark writes (s3a://…), in which no table is.
 Tables, each of which can be written alone; all but host_events read the captures:
 
 - events: events of flows, in folders day=…;
@@ -61,7 +61,7 @@ def write_tables(
     if "host_records" in tables:
         read("host_records").write.option("compression", "zstd").parquet(f"{output}/host_records")
     if "host_events" in tables:
-        write_by_day(host_events(spark.read.parquet(f"{output}/host_records")), f"{output}/host_events")
+        write_by_day(host_events(spark.read.parquet(f"{output}/host_records"), (options or {}).get("db")), f"{output}/host_events")
     if "errors" in tables:
         read("errors").repartition(1).write.parquet(f"{output}/errors")
 

@@ -29,6 +29,9 @@ import huginn_net as hn
 #: Takes the place of a message in its topic, and the events.
 Write = Callable[[str, pa.Table], None]
 
+#: Seconds for which ClickHouse may not answer. Then the program ends, and its next start inserts the message again.
+INSERT_SECONDS = 60
+
 
 def read_messages(consumer: Any, write: Write, is_stopped: Callable[[], bool], **options: Any) -> None:
     """Writes the events of messages, and commits each message after that. Options are those of `huginn_net.read_pcap`."""
@@ -72,7 +75,7 @@ def clickhouse_writer(url: str) -> Write:
         sink = pa.BufferOutputStream()
         pq.write_table(events, sink)
         query = {"query": "INSERT INTO huginn_events FORMAT Parquet", "insert_deduplication_token": place, "async_insert": "0"}
-        with urllib.request.urlopen(f"{url}/?{urllib.parse.urlencode(query)}", data=sink.getvalue().to_pybytes()) as answer:
+        with urllib.request.urlopen(f"{url}/?{urllib.parse.urlencode(query)}", data=sink.getvalue().to_pybytes(), timeout=INSERT_SECONDS) as answer:
             answer.read()
 
     return write

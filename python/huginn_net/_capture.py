@@ -118,7 +118,11 @@ class Capture(_native.Capture):
     def __repr__(self) -> str:
         names = [name or "<bytes>" for name in self._arguments["names"]]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        options = [f"{name}={value!r}" for name, value in self._arguments.items() if name not in ("sources", "names", "protocols") and value]
+        given = {name: value for name, value in self._arguments.items() if name not in ("sources", "names", "protocols") and value}
+        if "keylog" in given:
+            # The bytes are secrets.
+            given["keylog"] = [one if isinstance(one, str) else "<bytes>" for one in given["keylog"]]
+        options = [f"{name}={value!r}" for name, value in given.items()]
         return f"<huginn_net.Capture: {'; '.join([', '.join(names[:3]) + more, *options])}>"
 
     def _repr_html_(self) -> str:
@@ -143,8 +147,11 @@ class Capture(_native.Capture):
             if isinstance(source, bytes):
                 data = source[:left]
             elif isinstance(source, str) and os.path.isfile(source):
-                with contextlib.suppress(OSError), open(source, "rb") as file:
-                    data = file.read(left)
+                try:
+                    with open(source, "rb") as file:
+                        data = file.read(left)
+                except OSError:
+                    continue
             else:
                 continue
             left -= len(data)

@@ -7,13 +7,15 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _storage
 from ._capture import Capture, read_pcap
-from ._files import Named
-from ._growing import SETTLE_SECONDS, Growing, Identity, place_of
+from ._files import name_of
+from ._growing import SETTLE_SECONDS, Growing, Identity, changed
+from ._native import CaptureError, CaptureWarning
 from ._options import ReadOptions
 from ._storage import StorageOptions
 
@@ -64,47 +66,64 @@ def follow(
     for name in ("shard", "progress"):
         if name in options:
             raise TypeError(f"follow has no option {name}")
-    # Wrong options are reported here.
-    read_pcap([], **options)
+    # Wrong options are reported here, and file-like objects among them are read.
+    empty = read_pcap([], **options)
     storage_options = options.get("storage_options")
     growing = Growing(paths, storage_options, settle_seconds, options.get("on_error") == "skip")
-    return Follow(growing, os.fspath(state), None if once else poll_seconds, storage_options, options)
+    return Follow(growing, os.fspath(state), None if once else poll_seconds, storage_options, empty)
 
 
 class Follow:
     """Captures as they come; see `follow`."""
 
     def __init__(
-        self, growing: Growing, state: str, poll_seconds: float | None, storage_options: StorageOptions, options: ReadOptions
+        self, growing: Growing, state: str, poll_seconds: float | None, storage_options: StorageOptions, empty: Capture
     ) -> None:
         self._growing = growing
         self._state = state
         self._poll_seconds = poll_seconds
         self._storage_options = storage_options
-        self._options = options
+        #: No capture, with the options of all.
+        self._empty = empty
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
         """Yields the batches of rows of each capture."""
-        for _, capture in self.captures():
-            yield from capture._batches()
+        with State(self._state) as state:
+            for identity, name, capture in self._captures(state):
+                with self._end(state, identity, name):
+                    yield from capture._batches()
 
     def captures(self) -> Iterator[tuple[Identity, Capture]]:
         """Yields each capture, with an identity that it keeps when it is read again. It is done when the next one is asked for."""
         with State(self._state) as state:
-            yield from self._captures(state)
+            for identity, name, capture in self._captures(state):
+                yield identity, capture
+                state.end(identity, name)
 
-    def _captures(self, state: State) -> Iterator[tuple[Identity, Capture]]:
+    def _captures(self, state: State) -> Iterator[tuple[Identity, str, Capture]]:
+        """The captures with their present names. The caller ends each."""
         while True:
             found = self._growing.latest()
             state.forget(found)
             new = self._growing.new(state.done, found)
             for identity, name in self._growing.find(new):
-                source = Named(name, self._growing.source(identity, name))
-                yield identity, read_pcap(source, **self._options)
-                state.end(identity, name)
+                given = {"sources": [self._growing.source(identity, name)], "names": [name_of(name)], "skips_outages": False}
+                yield identity, name, Capture({**self._empty._arguments, **given}, progress=self._empty._progress)
             if self._poll_seconds is None:
                 return
             time.sleep(self._poll_seconds)
+
+    @contextlib.contextmanager
+    def _end(self, state: State, identity: Identity, name: str) -> Iterator[None]:
+        """Notes that a capture is done, unless it could not be opened or read: it is read later then, if errors are skipped."""
+        try:
+            yield
+        except CaptureError as error:
+            if not self._empty._arguments["skip_errors"]:
+                raise
+            warnings.warn(f"skipped for now: {error}", CaptureWarning, stacklevel=3)
+        else:
+            state.end(identity, name)
 
     def write_parquet(
         self,
@@ -121,24 +140,39 @@ class Follow:
         ``dataset`` is a folder or a URL, and the other arguments are those of `Capture.write_parquet`, which remembers the captures in
         the dataset, too: what a process that was killed had begun is written again in its place.
         """
-        from ._parquet import Layout, append_parquet
+        from ._parquet import Layout, Source, open_dataset
 
         layout = Layout(tables, partition_by, compression, level)
-        for identity, capture in self.captures():
-            # One that grew before the state had it takes the place of its former self.
-            stem = hashlib.sha256(place_of(identity).encode(errors="surrogateescape")).hexdigest()[:24]
-            append_parquet(capture, os.fspath(dataset), layout, storage_options or self._storage_options, (stem, identity))
+        options = self._storage_options if storage_options is None else storage_options
+        empty = self._empty._changed({"dictionaries": False})
+        with State(self._state) as state, open_dataset(empty, os.fspath(dataset), layout, options, "identity") as opened:
+            for identity, name, capture in self._captures(state):
+                with self._end(state, identity, name):
+                    # What an ended process wrote of a capture that changed before the state had it.
+                    for former in [one for one in state.begun if changed([one], {identity: name})]:
+                        opened.discard(_stem_of(former))
+                        state.drop(former)
+                    state.begin(identity)
+                    ((source, shown),) = zip(capture._arguments["sources"], capture._arguments["names"])
+                    opened.write(capture._changed({"dictionaries": False}), [Source(shown, source, _stem_of(identity), identity)])
+
+
+def _stem_of(identity: Identity) -> str:
+    """The name of files for a capture."""
+    return hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:24]
 
 
 class State:
-    """What was read, as JSON Lines: the first has the version, each other a capture that is done."""
+    """What was read, as JSON Lines: the first has the version, each other a capture that is done, or begun."""
 
     def __init__(self, path: str) -> None:
         if _storage.is_url(path):
-            raise ValueError(f"{path}: the state is a local file")
+            raise ValueError(f"{_storage.shown(path)}: the state is a local file")
         self._path = path
         #: Identities with names, the oldest first.
         self.done: dict[Identity, str] = {}
+        #: Those that a process began to write to a dataset and did not end.
+        self.begun: set[Identity] = set()
         self._lines = 0
         self._file: Any = None
         self._lock: Any = None
@@ -169,7 +203,11 @@ class State:
         for number, line in enumerate(lines[1:-1], 2):
             try:
                 entry = json.loads(line)
-                self.done[entry["id"]] = entry["name"]
+                if "begun" in entry:
+                    self.begun.add(entry["begun"])
+                else:
+                    self.done[entry["id"]] = entry["name"]
+                    self.begun.discard(entry["id"])
             except (ValueError, KeyError, TypeError):
                 raise ValueError(f"{self._path}: line {number} is damaged: restore the file, or name a new one") from None
 
@@ -179,17 +217,32 @@ class State:
         with open(new, "wb") as file:
             file.write(b'{"version":%d}\n' % _VERSION)
             file.writelines(_line(identity, name) for identity, name in self.done.items())
+            file.writelines(map(_begun, self.begun))
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, self._path)
         if self._file:
             self._file.close()
         self._file = open(self._path, "ab", buffering=0)  # noqa: SIM115: closed by `__exit__`.
-        self._lines = len(self.done)
+        self._lines = len(self.done) + len(self.begun)
+
+    def begin(self, identity: Identity) -> None:
+        if identity not in self.begun:
+            self.begun.add(identity)
+            self._append(_begun(identity))
+
+    def drop(self, identity: Identity) -> None:
+        self.begun.discard(identity)
+        self._rewrite()
 
     def end(self, identity: Identity, name: str) -> None:
+        name = _storage.shown(name)
         self.done[identity] = name
-        self._file.write(_line(identity, name))
+        self.begun.discard(identity)
+        self._append(_line(identity, name))
+
+    def _append(self, line: bytes) -> None:
+        self._file.write(line)
         self._lines += 1
         os.fsync(self._file.fileno())
 
@@ -206,6 +259,10 @@ class State:
 
 def _line(identity: Identity, name: str) -> bytes:
     return json.dumps({"id": identity, "name": name}, separators=(",", ":")).encode() + b"\n"
+
+
+def _begun(identity: Identity) -> bytes:
+    return json.dumps({"begun": identity}, separators=(",", ":")).encode() + b"\n"
 
 
 def _lock(path: str) -> Any:

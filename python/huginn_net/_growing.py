@@ -22,8 +22,8 @@ _END_BYTES = 64
 #: A time of change that is so much later than now, in seconds, is none.
 _FUTURE_SECONDS = 3600
 
-#: An identity, as text, is the place of a capture, what changes with its content, and its length. The place of a local file is device,
-#: inode and first bytes, so that a rename keeps it; that of an object is its URL.
+#: An identity, as text, is the place of a capture, what changes with its content, and its length. The place of a local file is its
+#: inode with its first bytes, so that a rename keeps it: inodes must be stable. That of an object is its URL.
 Identity = str
 
 
@@ -71,10 +71,10 @@ class Growing:
         """
         known = known if isinstance(known, (dict, set)) else set(known)
         new = {identity: name for identity, name in found.items() if identity not in known}
-        for identity, what in _changed(known, new) if new else ():
+        for identity, what in changed(known, new) if new else ():
             if not self._skip_errors:
                 raise ValueError(
-                    f"{new[identity]}: {what} after it was read: give captures names of their own when they are complete, or raise "
+                    f"{_storage.shown(new[identity])}: {what} after it was read: give captures names of their own when they are complete, or raise "
                     "settleSeconds (settle_seconds); onError=skip (on_error=\"skip\") goes on without the rest"
                 )
             del new[identity]
@@ -118,7 +118,7 @@ class Growing:
         for found in self._list():
             if found.version is not None:
                 # An object appears when all of it is there.
-                yield f"{found.path}:{found.version.replace(':', '.')}:{found.size}", 0.0, found.path
+                yield f"{_storage.shown(found.path)}:{found.version.replace(':', '.')}:{found.size}", 0.0, found.path
                 continue
             # One that was deleted or renamed since is not.
             with contextlib.suppress(FileNotFoundError):
@@ -154,7 +154,7 @@ def _identity_of_file(path: str) -> Identity:
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         head, end = _digest(file, 0), _digest(file, status.st_size - _END_BYTES)
-    return f"{status.st_dev}.{status.st_ino}.{head}:{end}:{status.st_size}"
+    return f"{status.st_ino}.{head}:{end}:{status.st_size}"
 
 
 def _is_there(path: str, identity: Identity) -> bool:
@@ -169,19 +169,19 @@ def _digest(file: BinaryIO, offset: int) -> str:
     return hashlib.blake2b(file.read(_END_BYTES), digest_size=8).hexdigest()
 
 
-def _changed(known: Iterable[Identity], new: Mapping[Identity, str]) -> list[tuple[Identity, str]]:
+def changed(known: Iterable[Identity], new: Mapping[Identity, str]) -> list[tuple[Identity, str]]:
     """The captures among the new ones that were read with other content, and what happened to them."""
     places = {place_of(identity) for identity in new}
     before = {place: identity for identity in known if (place := place_of(identity)) in places}
-    changed = []
+    found = []
     for identity, name in new.items():
         old = before.get(place_of(identity))
         if old is None:
             continue
         if _storage.is_url(name):
-            changed.append((identity, "was replaced"))
+            found.append((identity, "was replaced"))
         elif 0 < size_of(old) < size_of(identity):
             with contextlib.suppress(FileNotFoundError), open(name, "rb") as file:
                 if _digest(file, size_of(old) - _END_BYTES) == version_of(old):
-                    changed.append((identity, "grew"))
-    return changed
+                    found.append((identity, "grew"))
+    return found

@@ -120,9 +120,6 @@ def fingerprint_column(kind: str, transport: str, stream: Any) -> Column: ...
 def is_capture_name(name: str) -> bool:
     """Whether a name is that of a capture: ``x.pcap``, ``x.pcapng.gz``, ``x.pcap3``."""
 
-def is_capture(path: str) -> bool:
-    """Whether a file begins as a capture does."""
-
 def find_captures(path: str) -> list[os.PathLike[str]]:
     """The captures that a path names, in the order of the program: a pattern, a directory, or the path itself."""
 

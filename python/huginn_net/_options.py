@@ -101,9 +101,11 @@ def arguments_of(options: dict[str, Any], known: type) -> dict[str, Any]:
     check_option_names(options, known)
     given = {name: value for name, value in options.items() if value is not None or name == "max_compression_ratio"}
     arguments = {"protocols": PROTOCOLS, "events": (), "columns": (), **given}
-    check_names(arguments["protocols"], arguments["events"], arguments["columns"])
     for name in ("protocols", "events", "columns"):
+        if isinstance(arguments[name], str):
+            raise ValueError(f"{name} is a list of names, not one text")
         arguments[name] = list(arguments[name])
+    check_names(arguments["protocols"], arguments["events"], arguments["columns"])
     for name in ("known", "fingerprints", "baseline"):
         arguments[name] = paths_of(arguments.get(name, ()))
     arguments["keylog"] = key_logs(arguments.get("keylog", ()), arguments.get("storage_options"))
@@ -118,6 +120,8 @@ def arguments_of(options: dict[str, Any], known: type) -> dict[str, Any]:
             arguments[name] = _text_of_time(arguments[name])
     if arguments.get("workers", 1) < 1:
         raise ValueError(f"workers must be at least 1, not {arguments['workers']}")
+    if (ratio := arguments.get("max_compression_ratio")) is not None and ratio < 1:
+        raise ValueError(f"max_compression_ratio must be at least 1, or None, not {ratio}")
     for name, (least, most) in _RANGES.items():
         numbers = arguments.get(name, ())
         for number in [numbers] if isinstance(numbers, int) else numbers:
@@ -164,9 +168,6 @@ def check_option_names(options: Iterable[str], known: type) -> None:
 
 def check_names(protocols: Any, events: Any, columns: Any) -> None:
     """Raises ValueError for names that do not exist."""
-    for what, given in (("protocols", protocols), ("events", events), ("columns", columns)):
-        if isinstance(given, str):
-            raise ValueError(f"{what} is a list of names, not one text")
     for what, given, known in (("protocols", protocols, PROTOCOLS), ("events", events, _native.event_names())):
         for name in given:
             if name not in known:

@@ -38,7 +38,7 @@ def write_parquet(capture: Capture, path: str, layout: Layout, append: bool, sto
     capture = capture._changed({"dictionaries": False})
     is_folder = layout.tables or layout.partition_by is not None
     if is_folder and (_storage.existing(path, storage_options) if _storage.is_url(path) else os.path.lexists(_storage.local_path(path))):
-        raise FileExistsError(f"{path}: exists already: name a new folder, or give append=True")
+        raise FileExistsError(f"{_storage.shown(path)}: exists already: name a new folder, or give append=True")
     if _storage.is_url(path):
         with tempfile.TemporaryDirectory() as folder:
             local = os.path.join(folder, "events")
@@ -85,36 +85,22 @@ def _progress(capture: Capture) -> Iterator[Callable[[int], None] | None]:
         show(total, total, last)
 
 
-def append_parquet(
-    capture: Capture, path: str, layout: Layout, storage_options: StorageOptions, key: tuple[str, str] | None = None
-) -> list[str]:
-    """Adds the captures that a dataset does not have, and replaces those that changed. ``key`` identifies a single one: the name of its files, and
-    what changes with its content."""
+def append_parquet(capture: Capture, path: str, layout: Layout, storage_options: StorageOptions) -> list[str]:
+    """Adds the captures that a dataset does not have, and replaces those that changed."""
     capture = capture._changed({"dictionaries": False})
-    names, sources = capture._arguments["names"], capture._arguments["sources"]
-    # A capture that is named twice has its rows once.
-    captures = {stem: Source(name, source, stem, identity) for name, source in zip(names, sources) for stem, identity in [_identify(name, source, key)]}
+    sources = _sources_of(capture)
+    with open_dataset(capture, path, layout, storage_options, "path") as dataset:
+        return dataset.write(capture, sources)
+
+
+@contextlib.contextmanager
+def open_dataset(capture: Capture, path: str, layout: Layout, storage_options: StorageOptions, keys: str) -> Iterator[Dataset]:
+    """The dataset of a path. ``keys`` says what names the files of a capture: its ``path``, or its ``identity`` in a folder that grows."""
     place = RemoteFolder(path, storage_options) if _storage.is_url(path) else LocalFolder(_storage.local_path(path))
-    if (names := place.names()) and MARKS not in names:
+    if "layout.json" not in place.names(MARKS) and (names := place.names()) and MARKS not in names:
         raise FileExistsError(f"{place}: is not a dataset of append=True: name a new folder")
-    files: list[str] = []
     with place:
-        dataset = Dataset(place, capture, layout)
-        pending = [one for one in captures.values() if dataset.needs(one)]
-        if not pending:
-            return []
-        changed = capture._changed({"names": [one.name for one in pending], "sources": [one.source for one in pending]})
-        stems = [(one.name, one.stem) for one in pending]
-        parts = place.new_parts()
-
-        def done(number: int, added: list[str]) -> None:
-            files.extend(dataset.add(pending[number], os.path.join(parts, str(number)), added))
-
-        try:
-            write_files(changed, parts, layout, stems, done)
-        finally:
-            remove(parts)
-    return files
+        yield Dataset(place, capture, layout, keys)
 
 
 class Source(NamedTuple):
@@ -130,34 +116,44 @@ class Source(NamedTuple):
 class Dataset:
     """Parquet files that remember their captures. One process at a time appends to them."""
 
-    def __init__(self, place: LocalFolder | RemoteFolder, capture: Capture, layout: Layout) -> None:
+    def __init__(self, place: LocalFolder | RemoteFolder, capture: Capture, layout: Layout, keys: str) -> None:
         self._place = place
+        self._layout = layout
         self._marks = place.names(MARKS)
         version, columns = _native.table_columns(capture)
-        own = {"schema": version, "columns": columns, "tables": layout.tables, "partition_by": layout.partition_by}
+        own = {"schema": version, "columns": columns, "tables": layout.tables, "partition_by": layout.partition_by, "keys": keys}
         if "layout.json" not in self._marks:
             place.write(f"{MARKS}/layout.json", own)
             return
         found = place.read(f"{MARKS}/layout.json")
         if found["schema"] != version:
             raise ValueError(f"{place} has version {found['schema']} of the schema, and this package {version}: name a new folder")
+        if found["keys"] != keys:
+            writers = {"path": "write_parquet(append=True) of captures", "identity": "write_parquet of follow"}
+            raise ValueError(f"{place} was written by {writers[found['keys']]}, which names captures otherwise: use it again, or name a new folder")
         for name, value in own.items():
             if found[name] != value:
                 raise ValueError(f"{place} was written with other {name}: name a new folder, or give the same")
-
         if _PENDING in self._marks:
-            # A process was killed while it added a capture, which may have changed since.
-            pending = place.read(f"{MARKS}/{_PENDING}")
-            place.remove([pending["mark"], *pending["files"], f"{MARKS}/{_PENDING}"])
-            self._marks = place.names(MARKS)
+            self._recover()
 
-    def _mark(self, source: Source) -> Any:
+    def _recover(self) -> None:
+        """Removes the part of a capture that a killed process added. The capture may have changed since."""
+        pending = self._place.read(f"{MARKS}/{_PENDING}")
+        stem = pending["stem"]
+        mark = self._mark(stem)
+        if mark is None or mark["identity"] != pending["identity"]:
+            self._place.remove([_mark_of(stem), *pending["files"]])
+            self._marks.discard(f"{stem}.json")
+        self._place.remove([f"{MARKS}/{_PENDING}"])
+
+    def _mark(self, stem: str) -> Any:
         """What the folder has of a capture."""
-        return self._place.read(_mark_of(source)) if f"{source.stem}.json" in self._marks else None
+        return self._place.read(_mark_of(stem)) if f"{stem}.json" in self._marks else None
 
-    def needs(self, source: Source) -> bool:
+    def _needs(self, source: Source) -> bool:
         """Whether a capture is to be written: it is new, or changed."""
-        mark = self._mark(source)
+        mark = self._mark(source.stem)
         if mark is None:
             return True
         if mark["identity"] == source.identity:
@@ -167,28 +163,69 @@ class Dataset:
                 raise ValueError(f"{source.name} changed after its rows were joined with others, without {file}: write to a new folder")
         return True
 
+    def write(self, capture: Capture, sources: list[Source]) -> list[str]:
+        """Adds those of the captures that it does not have, with the options of ``capture``."""
+        files: list[str] = []
+        pending = [one for one in sources if self._needs(one)]
+        if not pending:
+            return files
+        changed = capture._changed({"names": [one.name for one in pending], "sources": [one.source for one in pending], "skips_outages": False})
+        stems = [(one.name, one.stem) for one in pending]
+        parts = self._place.new_parts()
+
+        def done(number: int, added: list[str]) -> None:
+            files.extend(self.add(pending[number], os.path.join(parts, str(number)), added))
+
+        try:
+            write_files(changed, parts, self._layout, stems, done)
+        finally:
+            remove(parts)
+        return files
+
     def add(self, source: Source, folder: str, files: list[str]) -> list[str]:
         """Moves the files of a capture from a folder to the dataset, in place of earlier ones."""
-        mark, pending = _mark_of(source), f"{MARKS}/{_PENDING}"
-        earlier = (self._mark(source) or {"files": []})["files"]
-        self._place.write(pending, {"mark": mark, "files": sorted({*earlier, *files})})
-        self._place.remove(earlier)
+        pending = f"{MARKS}/{_PENDING}"
+        earlier = (self._mark(source.stem) or {"files": []})["files"]
+        self._place.create(pending, {"stem": source.stem, "identity": source.identity, "files": sorted({*earlier, *files})})
         for file in files:
             self._place.add(os.path.join(folder, file), file)
-        self._place.write(mark, {"name": source.name, "identity": source.identity, "files": files})
+        self._place.remove([file for file in earlier if file not in files])
+        self._place.write(_mark_of(source.stem), {"name": source.name, "identity": source.identity, "files": files})
+        self._marks.add(f"{source.stem}.json")
         self._place.remove([pending])
         return files
 
+    def discard(self, stem: str) -> None:
+        """Removes a capture, if it is there. The mark goes last: a process that is killed meanwhile does this again."""
+        if mark := self._mark(stem):
+            self._place.remove(mark["files"])
+            self._place.remove([_mark_of(stem)])
+            self._marks.discard(f"{stem}.json")
 
-def _mark_of(source: Source) -> str:
+
+def _mark_of(stem: str) -> str:
     """The file that says what a dataset has of a capture."""
-    return f"{MARKS}/{source.stem}.json"
+    return f"{MARKS}/{stem}.json"
 
 
-def _identify(name: str | None, source: Any, key: tuple[str, str] | None) -> tuple[str, str]:
+def _sources_of(capture: Capture) -> list[Source]:
+    """The captures, each once.
+
+    # Errors
+    If two have one name: one of them would take the place of the other.
+    """
+    found: dict[str, Source] = {}
+    names: dict[str, Source] = {}
+    for name, source in zip(capture._arguments["names"], capture._arguments["sources"]):
+        one = Source(name, source, *_identify(name, source))
+        for former in (found.setdefault(one.stem, one), names.setdefault(name, one)):
+            if (former.stem, former.identity) != (one.stem, one.identity):
+                raise ValueError(f"two captures have the name {name}: give each a name of its own, as {{name: source}}")
+    return list(found.values())
+
+
+def _identify(name: str | None, source: Any) -> tuple[str, str]:
     """The name of files for a capture, with a hash of its whole path, and what changes with its content."""
-    if key is not None:
-        return key
     if isinstance(source, str):
         found = os.stat(source)
         name, identity = os.path.abspath(source), f"{found.st_size}:{found.st_mtime_ns}"

@@ -80,6 +80,10 @@ class LocalFolder:
                 os.fsync(file.fileno())
             os.replace(unfinished, path)
 
+    def create(self, name: str, value: Any) -> None:
+        """Writes a file that is not there: the lock keeps others out."""
+        self.write(name, value)
+
     def remove(self, names: Iterable[str]) -> None:
         for name in names:
             with contextlib.suppress(FileNotFoundError):
@@ -95,7 +99,7 @@ class LocalFolder:
 
 
 class RemoteFolder:
-    """Objects below a URL. No lock keeps two processes from changing them."""
+    """Objects below a URL, which one process at a time may change: no lock keeps two apart while neither of them adds a capture."""
 
     def __init__(self, url: str, options: StorageOptions) -> None:
         self._url = url.rstrip("/")
@@ -130,6 +134,17 @@ class RemoteFolder:
 
     def write(self, name: str, value: Any) -> None:
         _storage.put(json.dumps(value).encode(), f"{self._url}/{name}", self._options)
+
+    def create(self, name: str, value: Any) -> None:
+        """Writes an object that is not there.
+
+        # Errors
+        If it is: another process writes to the dataset.
+        """
+        try:
+            _storage.put(json.dumps(value).encode(), f"{self._url}/{name}", self._options, mode="create")
+        except FileExistsError:
+            raise BlockingIOError(f"{self}: another process writes to it ({name}): one at a time may") from None
 
     def remove(self, names: Iterable[str]) -> None:
         _storage.remove(self._url, names, self._options)

@@ -9,9 +9,10 @@ import os
 import urllib.parse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from . import _native
+from ._modules import needs
 
 #: Options for obstore's `store.from_url`: its configuration, and these three.
 StorageOptions = dict[str, Any] | None
@@ -47,8 +48,14 @@ def is_url(path: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """The name of an object in the column `file`: the URL without a signature."""
-    return url.partition("?")[0] if url.startswith(("http://", "https://")) else url
+    """The name of an object in the column `file`: the URL without a signature and a password."""
+    scheme, mark, rest = url.partition("://")
+    is_http = scheme in ("http", "https")
+    user, at, host = rest.partition("/")[0].rpartition("@")
+    # Azure has the container before the account.
+    if at and (is_http or ":" in user):
+        rest = host + rest[len(user) + 1 + len(host) :]
+    return f"{scheme}{mark}{rest.partition('?')[0] if is_http else rest}"
 
 
 def local_path(path: str) -> str:
@@ -105,11 +112,11 @@ def read(url: str, options: StorageOptions = None) -> bytes:
         return bytes(_obstore().get(store, key).bytes())
 
 
-def put(data: bytes, url: str, options: StorageOptions = None) -> None:
-    """Writes an object."""
+def put(data: bytes, url: str, options: StorageOptions = None, mode: Literal["overwrite", "create"] = "overwrite") -> None:
+    """Writes an object; with the mode ``create`` it is a FileExistsError if there is one."""
     store, _, key = _open(url, options)
     with _errors(url, missing="no such bucket or container"):
-        _obstore().put(store, key, data)
+        _obstore().put(store, key, data, mode=mode)
 
 
 def existing(url: str, options: StorageOptions = None) -> set[str]:
@@ -144,12 +151,12 @@ def upload(local: str | os.PathLike[str], url: str, options: StorageOptions = No
 
 
 def remove(url: str, names: Iterable[str], options: StorageOptions = None) -> None:
-    """Deletes objects below a prefix."""
+    """Deletes objects below a prefix, if they are there."""
     store, _, key = _open(url, options)
-    keys = [f"{key.rstrip('/')}/{name}".lstrip("/") for name in names]
-    if keys:
-        with _errors(url):
-            _obstore().delete(store, keys)
+    for name in names:
+        # One that is not there is an error of some stores.
+        with contextlib.suppress(FileNotFoundError), _errors(url):
+            _obstore().delete(store, f"{key.rstrip('/')}/{name}".lstrip("/"))
 
 
 class RemoteFile(io.RawIOBase):
@@ -174,13 +181,14 @@ class RemoteFile(io.RawIOBase):
 
     def _request(self, offset: int) -> None:
         options: dict[str, Any] = {"range": {"offset": offset}} if offset else {}
-        if self._etag is not None:
+        # A weak ETag never matches.
+        if self._etag is not None and not self._etag.startswith("W/"):
             options["if_match"] = self._etag
         with _errors(self._url):
             result = _obstore().get(self._store, self._key, options=options)
         found = _object(self._root, result.meta)
         if self._version not in (None, found.version):
-            raise FileNotFoundError(f"{self._url}: was replaced while it was read")
+            raise FileNotFoundError(f"{shown(self._url)}: was replaced while it was read")
         self._version, self._etag, self._size = found.version, result.meta["e_tag"], found.size
         self._rest = iter(result.stream(min_chunk_size=_PIECE_BYTES))
         self._piece, self._start = memoryview(b""), offset
@@ -230,7 +238,7 @@ class RemoteFile(io.RawIOBase):
             with _errors(self._url):
                 piece = memoryview(next(self._rest, b""))
             if not piece:
-                raise OSError(f"{self._url}: ended at byte {self._position} of {size}")
+                raise OSError(f"{shown(self._url)}: ended at byte {self._position} of {size}")
             self._piece, self._start = piece, end
 
 
@@ -342,11 +350,15 @@ def _errors(url: str, missing: str | None = None) -> Iterator[None]:
         raise (OSError if missing else FileNotFoundError)(f"{shown(url)}: {missing or 'not found'}") from None
     except exceptions.BaseError as error:
         reason = str(error).partition("Debug source")[0].strip()
-        if query := urllib.parse.urlsplit(url).query:
-            url, reason = shown(url), reason.replace(query, "…")
+        parts = urllib.parse.urlsplit(url)
+        for secret in (parts.query, parts.password):
+            reason = reason.replace(secret, "…") if secret else reason
+        url = shown(url)
         kind: type[OSError] = OSError
         if isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)):
             kind = PermissionError
+        elif isinstance(error, exceptions.AlreadyExistsError):
+            kind = FileExistsError
         elif isinstance(error, exceptions.PreconditionError):
             kind, reason = FileNotFoundError, "was replaced while it was read"
         elif "Unable to recognise URL" in reason:
@@ -358,10 +370,8 @@ def _errors(url: str, missing: str | None = None) -> Iterator[None]:
 
 
 def _obstore() -> Any:
-    try:
+    with needs("storage"):
         import obstore
         import obstore.exceptions
         import obstore.store
-    except ImportError:
-        raise ImportError("URLs need the package obstore: pip install obstore") from None
     return obstore

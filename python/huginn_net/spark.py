@@ -33,6 +33,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pyspark.sql import datasource
@@ -328,8 +329,8 @@ class _Reading:
             return partitions
         return [Files(files.urls, (index, shards)) for files in partitions for index in range(shards)]
 
-    def read_files(self, sources: Iterable[tuple[str, Any]], shard: tuple[int, int] | None) -> Iterator[Any]:
-        """Yields the batches of captures, which have names and sources. They are opened one after the other."""
+    def read_files(self, sources: Iterable[tuple[str, Callable[[], Any]]], shard: tuple[int, int] | None) -> Iterator[Any]:
+        """Yields the batches of captures, which have names and functions of their sources. They are opened one after the other."""
         if self.events is not None and not self.events:
             return
         options = self.options
@@ -337,21 +338,24 @@ class _Reading:
         for protocol, events in _EVENTS_OF.items():
             if self.events and set(self.events) <= events:
                 protocols = [name for name in protocols if name == protocol]
-        secrets = key_logs(options.keylog, options.storage_options)
-        for url, source in sources:
+        arguments = {
+            **options.arguments(),
+            "protocols": protocols,
+            "skip_errors": options.skip_errors or options.table == "errors",
+            "events": self.events or [],
+            "columns": self.columns if options.table == "events" else [],
+            "shard": shard,
+            "keylog": key_logs(options.keylog, options.storage_options),
+        }
+        # A file of an option that is missing is an error of all captures.
+        _native.Capture([], [], arguments)
+        for url, opened in sources:
             try:
+                source = opened()
                 if isinstance(source, str):
                     os.stat(source)
                 name = name_of(url)
-                changes = {
-                    "protocols": protocols,
-                    "skip_errors": options.skip_errors or options.table == "errors",
-                    "events": self.events or [],
-                    "columns": self.columns if options.table == "events" else [],
-                    "shard": shard,
-                    "keylog": secrets,
-                }
-                capture = _native.Capture([source], [name], {**options.arguments(), **changes})
+                capture = _native.Capture([source], [name], arguments)
                 for batch in _stream(options.table, capture, name):
                     batch = batch.select(self.columns)
                     yield batch if self.target is None else batch.cast(self.target)
@@ -367,7 +371,7 @@ class CaptureReader(_Reading, DataSourceReader):
         return self.pack(self.options.list_files())
 
     def read(self, partition: Any) -> Iterator[Any]:
-        sources = ((url, source_of(url, self.options.storage_options)) for url in partition.urls)
+        sources = ((url, partial(source_of, url, self.options.storage_options)) for url in partition.urls)
         return self.read_files(sources, partition.shard)
 
 
@@ -417,4 +421,4 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
     def read(self, partition: Any) -> Iterator[Any]:
         named = dict(zip(partition.identities, partition.urls))
         for identity, name in self._growing.find(named):
-            yield from self.read_files([(name, self._growing.source(identity, name))], partition.shard)
+            yield from self.read_files([(name, partial(self._growing.source, identity, name))], partition.shard)

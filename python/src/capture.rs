@@ -173,7 +173,7 @@ impl Capture {
     }
 
     /// Where skipped captures are listed, if errors are skipped.
-    fn skipped(&self) -> Option<ReadErrors> {
+    pub(crate) fn skipped(&self) -> Option<ReadErrors> {
         self.options.skips_errors.then(|| self.errors.clone())
     }
 

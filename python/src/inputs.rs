@@ -86,9 +86,8 @@ fn open_object(name: &str, file: Py<PyAny>, options: &Options) -> Result<Capture
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(PCAPNG_MAGIC.len() as u64).read_to_end(&mut head).map_err(failed)?;
     // Some objects seek from their start only.
-    let is_short =
-        head == PCAPNG_MAGIC && file.seek(SeekFrom::End(0)).is_ok_and(|len| len <= MAX_SEARCHED_LEN);
-    if is_short {
+    let len = if head == PCAPNG_MAGIC { file.seek(SeekFrom::End(0)).ok() } else { None };
+    if len.is_some_and(|len| len <= MAX_SEARCHED_LEN) {
         let mut bytes = Vec::new();
         file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
         return open_bytes(name, &bytes.into(), options);
@@ -101,7 +100,11 @@ fn open_object(name: &str, file: Py<PyAny>, options: &Options) -> Result<Capture
     };
     let reader = open()?;
     let position = file.stream_position().map_err(failed)?;
-    add_secrets(open, reader.has_secrets_at_ends(file.clone()), options)?;
+    let has_secrets = match len {
+        Some(_) => reader.has_secrets_at_ends(file.clone()).map_err(failed)?,
+        None => reader.has_secrets(None),
+    };
+    add_secrets(open, has_secrets, options)?;
     file.seek(SeekFrom::Start(position)).map_err(failed)?;
     Ok(reader)
 }
@@ -262,6 +265,12 @@ impl Input {
     }
 }
 
+/// Whether a capture could not be opened or read, so that it may be readable later; otherwise its content is wrong.
+fn is_outage(error: &ReadError) -> bool {
+    let ReadError::Source(error) = error else { return false };
+    matches!(error, CaptureError::Open { .. } | CaptureError::IsDirectory { .. } | CaptureError::Io { .. })
+}
+
 /// Captures that are opened one after the other.
 pub(crate) struct Inputs {
     inputs: VecDeque<NamedInput>,
@@ -339,7 +348,8 @@ impl Inputs {
                 Ok(ControlFlow::Break(())) => break,
                 Err(error) => {
                     errors.push(index, name.as_deref(), &error);
-                    if !options.skips_errors {
+                    let is_skipped = options.skips_errors && (options.skips_outages || !is_outage(&error));
+                    if !is_skipped {
                         return (Err(error), errors);
                     }
                 }

@@ -53,7 +53,7 @@ mod _native {
     use crate::stream::Table;
     #[pymodule_export]
     use crate::{
-        event_names, find_captures, host_record_order, is_capture, is_capture_name, matching_names,
+        event_names, find_captures, host_record_order, is_capture_name, matching_names,
         path_name, schema, unknown_column,
     };
 }
@@ -107,12 +107,6 @@ fn matching_names(pattern: &str, names: Vec<String>) -> Vec<String> {
 #[pyfunction]
 fn path_name(path: PathBuf) -> String {
     format!("{:#}", huginn_net::core::Escaped(path.as_os_str().as_encoded_bytes()))
-}
-
-/// Whether a file begins as a capture does.
-#[pyfunction]
-fn is_capture(path: PathBuf) -> bool {
-    huginn_net::CaptureReader::open(path).is_ok()
 }
 
 /// Whether a name is that of a capture.

@@ -77,6 +77,8 @@ pub(crate) struct Arguments {
     max_compression_ratio: Option<u32>,
     #[pyo3(default)]
     skip_errors: bool,
+    #[pyo3(default = true)]
+    skips_outages: bool,
 }
 
 /// What options mean.
@@ -105,6 +107,8 @@ pub(crate) struct Options {
     /// Maximum ratio of decompressed to compressed bytes.
     pub(crate) max_compression_ratio: Option<NonZeroU32>,
     pub(crate) skips_errors: bool,
+    /// Whether these are also the errors of opening and reading.
+    pub(crate) skips_outages: bool,
     /// Stops the analysis.
     pub(crate) cancel: CancelToken,
     /// Captures that were read.
@@ -146,6 +150,7 @@ impl Options {
             bpf: bpf.map_err(|error| PyValueError::new_err(format!("filter: {error}")))?,
             max_compression_ratio,
             skips_errors: given.skip_errors,
+            skips_outages: given.skips_outages,
             cancel: CancelToken::default(),
             captures_read: Arc::default(),
         })

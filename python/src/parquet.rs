@@ -110,6 +110,7 @@ pub(crate) fn write_parquet(
     outcome?;
     let (completed, files) = py.detach(|| sink.finish()).map_err(not_written)?;
     report(completed)?;
+    capture.skipped().map_or(Ok(()), |skipped| skipped.warn(py))?;
     Ok(files)
 }
 

@@ -310,12 +310,47 @@ def test_append_goes_on_after_damage_and_kill(tmp_path):
     # A process that is killed while it moves files leaves a part of a capture, and its folder.
     mark = next((events / "_captures").glob("cut.pcap-*.json"))
     state = json.loads(mark.read_text())
-    pending = {"mark": f"_captures/{mark.name}", "files": state["files"]}
+    pending = {"stem": mark.stem, "identity": "another", "files": state["files"]}
     (events / "_captures/pending.json").write_text(json.dumps(pending))
     (events / ".0123.unfinished").mkdir()
     assert hn.read_pcap(sources).write_parquet(events, append=True) == state["files"]
     assert len(dataset_rows(events)) == wanted
     assert not (events / ".0123.unfinished").exists()
+    # One that is killed after that leaves a whole capture.
+    (events / "_captures/pending.json").write_text(json.dumps({**pending, "identity": state["identity"]}))
+    assert hn.read_pcap(sources).write_parquet(events, append=True) == []
+    assert len(dataset_rows(events)) == wanted
+    assert not (events / "_captures/pending.json").exists()
+
+
+def test_append_refuses_captures_with_one_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(CURL, "x.pcap")
+    other = PAGES.read_bytes()
+    for sources in ({"cap": [CURL.read_bytes(), other]}, ["x.pcap", {"x.pcap": other}], {"cap": [str(CURL), str(PAGES)]}):
+        with pytest.raises(ValueError, match="two captures have the name (cap|x.pcap)"):
+            hn.read_pcap(sources).write_parquet("events", append=True)
+    assert not os.path.exists("events")
+    hn.read_pcap(["x.pcap", "x.pcap", "./x.pcap"]).write_parquet("events", append=True)
+    assert len(dataset_rows("events")) == hn.read_pcap("x.pcap").to_arrow().num_rows
+
+
+def test_append_and_follow_do_not_share_a_dataset(tmp_path):
+    (tmp_path / "in").mkdir()
+    shutil.copy(CURL, tmp_path / "in/x.pcap")
+    capture, follow = hn.read_pcap(tmp_path / "in"), hn.follow(tmp_path / "in", state=tmp_path / "state", once=True, settle_seconds=0)
+    follow.write_parquet(tmp_path / "followed")
+    capture.write_parquet(tmp_path / "appended", append=True)
+    with pytest.raises(ValueError, match="was written by write_parquet of follow"):
+        capture.write_parquet(tmp_path / "followed", append=True)
+    with pytest.raises(ValueError, match="was written by write_parquet.append=True."):
+        follow.write_parquet(tmp_path / "appended")
+
+
+def test_repr_has_no_secrets(tmp_path):
+    secrets = io.BytesIO(b"CLIENT_RANDOM 00 01\n")
+    assert "keylog=['<bytes>']" in repr(hn.read_pcap(CURL, keylog=secrets, storage_options={"secret_access_key": "hidden"}))
+    assert "hidden" not in repr(hn.read_pcap(CURL, storage_options={"secret_access_key": "hidden"}))
 
 
 def test_append_refuses_what_does_not_fit(tmp_path):

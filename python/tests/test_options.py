@@ -154,9 +154,9 @@ def test_misspelled_option_is_an_error_of_mypy(tmp_path):
         )
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), str(script)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(hn.__file__).parents[1])
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     lines = sorted({int(line.split(":")[1]) for line in run.stdout.splitlines() if "script.py" in line and ": error:" in line})
-    assert lines == [6, 7, 8, 9, 10], run.stdout
+    assert lines == [6, 7, 8, 9, 10], run.stdout + run.stderr
 
 
 def test_errors_name_option_and_file(tmp_path):

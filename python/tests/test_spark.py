@@ -424,6 +424,24 @@ def test_storage_options_are_those_of_the_package(s3, s3_server, monkeypatch):
 
 
 @pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs no Spark")
+def test_missing_files_of_options_are_errors_and_deleted_captures_are_skipped(tmp_path):
+    good = CAPTURES / "tls/tls-curl/tls-curl.pcap"
+    for option in ("db", "keylog", "known", "fingerprints", "baseline"):
+        source = HuginnNetDataSource({"path": str(good), "onError": "skip", option: str(tmp_path / "none")})
+        reader = source.reader(source.schema())
+        (partition,) = reader.partitions()
+        with pytest.raises(FileNotFoundError, match=f"{option}: "):
+            list(reader.read(partition))
+    for name in ("a.pcap", "b.pcap"):
+        (tmp_path / name).write_bytes(good.read_bytes())
+    source = HuginnNetDataSource({"path": str(tmp_path), "onError": "skip"})
+    reader = source.reader(source.schema())
+    (partition,) = reader.partitions()
+    (tmp_path / "a.pcap").unlink()
+    assert sum(batch.num_rows for batch in reader.read(partition)) == hn.read_pcap(good).to_arrow().num_rows
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs no Spark")
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_captures_renamed_while_a_task_reads_are_found(tmp_path, on_error):
     good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()

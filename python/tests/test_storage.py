@@ -297,6 +297,12 @@ def test_key_logs_are_urls_and_file_objects(s3, tmp_path):
     put(s3, "keys.pcapng", data)
     for keylog in ("s3://captures/keys.log", "s3://captures/keys.pcapng", io.BytesIO(text), [io.StringIO(text.decode())]):
         assert requests_of(hn.read_pcap(without, keylog=keylog)) == wanted
+    # Those of a folder that grows use it one after the other.
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        (tmp_path / f"in/{number}.pcapng").write_bytes(without)
+    follow = hn.follow(tmp_path / "in", state=tmp_path / "state", once=True, settle_seconds=0, keylog=io.BytesIO(text))
+    assert [requests_of(capture) for _, capture in follow.captures()] == [wanted, wanted]
     with pytest.raises(FileNotFoundError):
         hn.read_pcap(without, keylog="s3://captures/none.log")
 
@@ -640,6 +646,69 @@ def test_follow_writes_again_what_failed_between_two_steps(tmp_path, monkeypatch
     run()
     (file,) = (tmp_path / "out").glob("*.parquet")
     assert pq.read_table(file).num_rows == rows_of(tmp_path / "in/x.pcap")
+
+
+def test_follow_keeps_rows_of_a_capture_whose_inode_is_used_again(tmp_path):
+    (tmp_path / "in").mkdir()
+    # The first bytes are equal, but the second one does not begin as the first one ends.
+    for name, data in (("a.pcap", DATA[:-1] + bytes([DATA[-1] ^ 1])), ("b.pcap", DATA + capture()[24:])):
+        path = tmp_path / "in" / name
+        if name == "b.pcap":
+            path.with_name("a.pcap").rename(path)
+        path.write_bytes(data)
+        hn.follow(tmp_path / "in", state=tmp_path / "state", once=True, settle_seconds=0).write_parquet(tmp_path / "out")
+    files = [pq.read_table(path) for path in (tmp_path / "out").glob("*.parquet")]
+    assert {name.rpartition("/")[2] for table in files for name in table["file"].to_pylist()} == {"a.pcap", "b.pcap"}
+
+
+@pytest.mark.parametrize("use", [list, lambda follow: follow.write_parquet("s3://captures/out")])
+def test_follow_reads_later_what_it_could_not_open(tmp_path, s3, monkeypatch, use):
+    put(s3, "in/a.pcap")
+    put(s3, "in/cut.pcap", DATA[:-10])
+    follow = lambda: hn.follow("s3://captures/in", state=tmp_path / "state", once=True, on_error="skip")  # noqa: E731
+    done = lambda: sorted(json.loads(line)["name"][-5:] for line in (tmp_path / "state").read_text().splitlines() if '"name"' in line)  # noqa: E731
+    request = _storage.RemoteFile._request
+
+    def fail(self, offset):
+        raise OSError(f"{self._url}: no route")
+
+    monkeypatch.setattr(_storage.RemoteFile, "_request", fail)
+    with pytest.warns(hn.CaptureWarning, match="skipped for now: .*no route"):
+        use(follow())
+    assert done() == []
+    with pytest.raises(hn.CaptureError, match="no route"):
+        hn.read_pcap("s3://captures/in", on_error="skip").write_parquet("s3://captures/appended", append=True)
+    monkeypatch.setattr(_storage.RemoteFile, "_request", request)
+    # Damage stays.
+    with pytest.warns(hn.CaptureWarning, match="is cut"):
+        use(follow())
+    assert done() == [".pcap", ".pcap"]
+    with pytest.warns(hn.CaptureWarning, match="is cut"):
+        hn.read_pcap("s3://captures/in", on_error="skip").write_parquet("s3://captures/appended", append=True)
+    assert sum(key.startswith("appended/a.pcap-") for key in keys(s3)) == 1
+
+
+def test_one_process_writes_to_a_remote_dataset(s3, monkeypatch):
+    put(s3, "in/a.pcap")
+    write = lambda: hn.read_pcap("s3://captures/in").write_parquet("s3://captures/out", append=True)  # noqa: E731
+    write()
+    put(s3, "in/b.pcap")
+    upload = _storage.upload
+    # Another one begins meanwhile.
+    monkeypatch.setattr(hn._parquet.RemoteFolder, "new_parts", lambda self: put(s3, "out/_captures/pending.json", b"{}") or os.path.join(self._parts.name, "x"))
+    with pytest.raises(BlockingIOError, match="another process"):
+        write()
+    assert upload is _storage.upload and not [key for key in keys(s3) if key.startswith("out/b.pcap")]
+
+
+def test_names_have_no_credentials():
+    for url, name in (
+        ("https://user:password@host/x.pcap?signature=1", "https://host/x.pcap"),
+        ("s3://key:secret@bucket/x@y.pcap", "s3://bucket/x@y.pcap"),
+        ("abfss://container@account.dfs.core.windows.net/x.pcap", "abfss://container@account.dfs.core.windows.net/x.pcap"),
+        ("s3://bucket/what?.pcap", "s3://bucket/what?.pcap"),
+    ):
+        assert _storage.shown(url) == name
 
 
 def test_three_hundred_objects_of_slow_writers_are_read_once(tmp_path, s3):
