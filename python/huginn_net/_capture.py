@@ -267,7 +267,9 @@ class Capture(_native.Capture):
 
         With ``append`` the path is a folder that remembers its captures: those that it has already are not read again, and those
         whose length or time has changed are replaced. Files are named by their capture. After an error the captures before it
-        stay, and the next call goes on with the others. The folder has one layout, and one version of the schema.
+        stay, and the next call goes on with the others. What cannot be opened or read is an error also with ``on_error="skip"``, which
+        passes over damage alone. Two captures of one name are a ValueError. The folder has one layout, and one version of the schema.
+        One process at a time writes to it; a URL has no lock.
 
         ``level`` is that of zstd, from 1 to 22, by default 3. Returns the paths of the files that were written, in the folder.
         """

@@ -50,7 +50,8 @@ def follow(
     after what is there now; otherwise it looks again after ``poll_seconds``.
 
     A local file is read once it has not changed for ``settle_seconds``, an object as soon as it is there. A file that grows, or an
-    object that is replaced, after it was read is a ValueError; with ``on_error="skip"`` its new content is not read.
+    object that is replaced, after it was read is a ValueError; with ``on_error="skip"`` its new content is not read. What cannot be
+    opened or read then gives a `CaptureWarning`, and is read later; damage is not.
 
     >>> for batch in hn.follow("captures", state="captures.state", events=["tls_client"]):  # doctest: +SKIP
     ...     print(batch.num_rows)
@@ -138,7 +139,8 @@ class Follow:
         """Adds the rows of each capture to a folder of Parquet files, exactly once, until it is stopped.
 
         ``dataset`` is a folder or a URL, and the other arguments are those of `Capture.write_parquet`, which remembers the captures in
-        the dataset, too: what a process that was killed had begun is written again in its place.
+        the dataset, too: what a process that was killed had begun is written again in its place. The files have other names than those
+        of ``append=True``, so that a dataset has one of both writers. One process at a time writes to it.
         """
         from ._parquet import Layout, Source, open_dataset
 

@@ -138,7 +138,7 @@ class Dataset:
             self._recover()
 
     def _recover(self) -> None:
-        """Removes the part of a capture that a killed process added. The capture may have changed since."""
+        """Removes what is pending, unless it is complete: the part of a capture that a killed process added, which may have changed since."""
         pending = self._place.read(f"{MARKS}/{_PENDING}")
         stem = pending["stem"]
         mark = self._mark(stem)
@@ -158,10 +158,14 @@ class Dataset:
             return True
         if mark["identity"] == source.identity:
             return False
+        self._check_files(mark)
+        return True
+
+    def _check_files(self, mark: Any) -> None:
+        """Raises ValueError if rows of a capture cannot be replaced."""
         for file in mark["files"]:
             if not self._place.exists(file):
-                raise ValueError(f"{source.name} changed after its rows were joined with others, without {file}: write to a new folder")
-        return True
+                raise ValueError(f"{mark['name']} changed after its rows were joined with others, without {file}: write to a new folder")
 
     def write(self, capture: Capture, sources: list[Source]) -> list[str]:
         """Adds those of the captures that it does not have, with the options of ``capture``."""
@@ -196,11 +200,11 @@ class Dataset:
         return files
 
     def discard(self, stem: str) -> None:
-        """Removes a capture, if it is there. The mark goes last: a process that is killed meanwhile does this again."""
+        """Removes a capture, if it is there."""
         if mark := self._mark(stem):
-            self._place.remove(mark["files"])
-            self._place.remove([_mark_of(stem)])
-            self._marks.discard(f"{stem}.json")
+            self._check_files(mark)
+            self._place.create(f"{MARKS}/{_PENDING}", {"stem": stem, "identity": None, "files": mark["files"]})
+            self._recover()
 
 
 def _mark_of(stem: str) -> str:

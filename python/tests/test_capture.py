@@ -758,6 +758,15 @@ def test_only_chosen_columns_and_events_are_built():
     assert None not in table.column("ja4").to_pylist()
 
 
+def test_names_may_come_from_generators():
+    table = hn.read_pcap(CURL, columns=(name for name in ("ts", "ja4")), events=(name for name in ("tls_client",))).to_arrow()
+    assert table.equals(hn.read_pcap(CURL, columns=["ts", "ja4"], events=["tls_client"]).to_arrow())
+    with pytest.raises(ValueError, match="events has no 'tls_clinet'"):
+        hn.read_pcap(CURL, events=(name for name in ("tls_clinet",)))
+    with pytest.raises(ValueError, match="max_compression_ratio must be at least 1, or None, not 0"):
+        hn.read_pcap(CURL, max_compression_ratio=0)
+
+
 def test_columns_have_the_names_of_fields_in_json_too():
     def names(*columns):
         return hn.read_pcap(CURL, columns=columns).to_arrow().column_names
