@@ -27,20 +27,11 @@ class Found(NamedTuple):
     version: str | None = None
 
 
-class Named(NamedTuple):
-    """A capture with its name, and what is read: a path, or a function that opens it."""
-
-    name: str
-    source: Any
-
-
 def expand(source: Any, storage_options: StorageOptions = None) -> Iterator[tuple[str | None, Any]]:
     """The captures of a source, each with its name, if it has one."""
     if isinstance(source, (str, os.PathLike)):
         for found in list_files(os.fspath(source), storage_options):
             yield name_of(found.path), source_of(found.path, storage_options)
-    elif isinstance(source, Named):
-        yield name_of(source.name), source.source
     elif isinstance(source, (bytes, bytearray, memoryview)):
         yield None, bytes(source)
     elif isinstance(source, io.TextIOBase):

@@ -109,7 +109,7 @@ class Follow:
             new = self._growing.new(state.done, found)
             for identity, name in self._growing.find(new):
                 given = {"sources": [self._growing.source(identity, name)], "names": [name_of(name)], "skips_outages": False}
-                yield identity, name, Capture({**self._empty._arguments, **given}, progress=self._empty._progress)
+                yield identity, name, Capture({**self._empty._arguments, **given})
             if self._poll_seconds is None:
                 return
             time.sleep(self._poll_seconds)
