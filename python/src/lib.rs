@@ -53,8 +53,8 @@ mod _native {
     use crate::stream::Table;
     #[pymodule_export]
     use crate::{
-        event_names, find_captures, host_record_order, is_capture_name, matching_names,
-        path_name, schema, unknown_column,
+        event_names, find_captures, host_record_order, is_capture_name, matching_names, path_name, schema,
+        unknown_column,
     };
 }
 
