@@ -17,7 +17,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With the feature `parquet` the crate writes Parquet files: `ParquetWriter` one, `ParquetFolder` a folder of them.
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `parquet` | no | Parquet files: `ParquetWriter`, `ParquetFolder`, `compact`; Zstandard needs a C compiler |
 
 mod batch;
 mod batches;

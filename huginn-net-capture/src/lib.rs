@@ -17,7 +17,10 @@
 //! # Ok::<(), huginn_net_capture::CaptureError>(())
 //! ```
 //!
-//! The feature `find` adds `find_in_directory` and `find_matching`: the captures that a directory or a pattern names.
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `find` | no | `find_in_directory`, `find_matching`: the captures that a directory or a pattern names |
 
 mod byte_order;
 mod compression;

@@ -902,8 +902,8 @@ fn state_continues_hosts_and_baseline_after_a_restart() {
     let text = fs::read_to_string(path("parts")).unwrap();
     for (text, reason, aside) in [
         (
-            text.replacen("_state\":2", "_state\":9", 1),
-            "version 9 of the format; this program reads version 2",
+            text.replacen("_state\":3", "_state\":9", 1),
+            "version 9 of the format; this program reads version 3",
             "parts.unread",
         ),
         (text.chars().take(text.len() / 2).collect(), "damaged", "parts.unread.1"),
