@@ -144,7 +144,8 @@ def test_clickhouse_has_the_rows_that_were_inserted(tmp_path, monkeypatch):
         def read(self):
             return b""
 
-    def insert(url, data):
+    def insert(url, data, timeout):
+        assert timeout > 0
         query = dict(job.urllib.parse.parse_qsl(job.urllib.parse.urlsplit(url).query))
         body = tmp_path / "body.parquet"
         body.write_bytes(data)
