@@ -223,7 +223,10 @@ impl Table {
 
 /// Removes the files that a joined one replaces, which a call before did not get to.
 fn remove_replaced(tables: &mut Vec<Table>, replaced: &HashSet<FileId>) -> Result<(), CompactError> {
-    tables.extract_if(.., |table| replaced.contains(&table.id())).try_for_each(|table| table.remove())
+    let is_replaced = |table: &_| replaced.contains(&Table::id(table));
+    tables.iter().filter(|table| is_replaced(table)).try_for_each(Table::remove)?;
+    tables.retain(|table| !is_replaced(table));
+    Ok(())
 }
 
 /// Joins the small tables of a folder.
