@@ -148,7 +148,7 @@ impl EventBatchBuilder {
         Self { with_dictionaries: Some(Arc::new(schema)), ..self }
     }
 
-    /// Sets the rows of the batches that [`EventBatches`](crate::EventBatches) make; by default 8192.
+    /// Sets the rows from which on a batch [is complete](Self::is_complete); by default 8192.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { max_rows: rows, ..self }
@@ -167,6 +167,11 @@ impl EventBatchBuilder {
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// Whether the rows are a batch: as many as [`batch_rows`](Self::batch_rows) says, or texts of 16 MiB.
+    pub fn is_complete(&self) -> bool {
+        BuildBatch::is_complete(self)
     }
 
     /// Bytes of the texts in all rows. They bound the memory of a batch: packets choose how long their texts are.

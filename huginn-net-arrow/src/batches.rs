@@ -45,6 +45,11 @@ pub(crate) trait BuildBatch {
     /// Bytes of the texts in all rows.
     fn text_len(&self) -> usize;
 
+    /// Whether the rows are a batch.
+    fn is_complete(&self) -> bool {
+        self.rows() >= self.max_rows() || self.text_len() >= BATCH_TEXT_BYTES
+    }
+
     /// Takes the rows as a batch.
     fn finish(&mut self) -> Batch;
 }
@@ -69,9 +74,7 @@ impl<B: BuildBatch> Rows<B> {
         }
         if let Err(error) = append(&mut self.builder) {
             self.fail(error);
-        } else if self.builder.rows() >= self.builder.max_rows()
-            || self.builder.text_len() >= BATCH_TEXT_BYTES
-        {
+        } else if self.builder.is_complete() {
             self.send();
         }
         if self.has_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -44,7 +44,7 @@ pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, HostRecordRow
 pub use self::markdown::schema_page;
 #[cfg(feature = "parquet")]
 pub use self::parquet::{
-    CompactError, Compacted, ParquetCompression, ParquetFolder, ParquetPartition, ParquetWriter,
-    UnknownLevel, compact,
+    CompactError, Compacted, PARQUET_BATCH_ROWS, ParquetCompression, ParquetFolder, ParquetPartition,
+    ParquetWriter, UnknownLevel, compact,
 };
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, UnknownColumn, columns, schema};

@@ -4,7 +4,7 @@
     captures_to_tables.py [--partition-bytes N] [--tables NAME,...] [--option NAME=VALUE]... CAPTURES OUTPUT
 
 CAPTURES is a folder, a pattern or a URL that obstore opens (s3://…), and OUTPUT a folder that Spark writes (s3a://…), in which no table is.
-Tables, each of which can be written alone; all but host_events read the captures:
+Tables; each can be written alone, and all but host_events read the captures:
 
 - events: events of flows, in folders day=…;
 - host_records: what captures show of hosts, for the next table;

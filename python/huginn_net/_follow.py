@@ -17,6 +17,7 @@ from ._files import name_of
 from ._growing import SETTLE_SECONDS, Growing, Identity, changed
 from ._native import CaptureError, CaptureWarning
 from ._options import ReadOptions
+from ._places import lock
 from ._storage import StorageOptions
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class State:
         self._lock: Any = None
 
     def __enter__(self) -> Self:
-        self._lock = _lock(f"{self._path}.lock")
+        self._lock = lock(f"{self._path}.lock", f"{self._path}.lock: another process uses this state")
         try:
             self._read()
             self._rewrite()
@@ -214,7 +215,7 @@ class State:
                 raise ValueError(f"{self._path}: line {number} is damaged: restore the file, or name a new one") from None
 
     def _rewrite(self) -> None:
-        """Writes the state anew: it is complete, or the former one."""
+        """Writes the whole state: a file that is complete, or the former one."""
         new = f"{self._path}.new"
         with open(new, "wb") as file:
             file.write(b'{"version":%d}\n' % _VERSION)
@@ -265,18 +266,3 @@ def _line(identity: Identity, name: str) -> bytes:
 
 def _begun(identity: Identity) -> bytes:
     return json.dumps({"begun": identity}, separators=(",", ":")).encode() + b"\n"
-
-
-def _lock(path: str) -> Any:
-    """A lock that ends with the process; systems without it have none."""
-    file = open(path, "ab")  # noqa: SIM115: held open.
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise BlockingIOError(f"{path}: another process uses this state") from None
-    return file
-

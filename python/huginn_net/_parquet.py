@@ -97,7 +97,7 @@ def append_parquet(capture: Capture, path: str, layout: Layout, storage_options:
 def open_dataset(capture: Capture, path: str, layout: Layout, storage_options: StorageOptions, keys: str) -> Iterator[Dataset]:
     """The dataset of a path. ``keys`` says what names the files of a capture: its ``path``, or its ``identity`` in a folder that grows."""
     place = RemoteFolder(path, storage_options) if _storage.is_url(path) else LocalFolder(_storage.local_path(path))
-    if "layout.json" not in place.names(MARKS) and (names := place.names()) and MARKS not in names:
+    if not place.exists(f"{MARKS}/layout.json") and (names := place.names()) and MARKS not in names:
         raise FileExistsError(f"{place}: is not a dataset of append=True: name a new folder")
     with place:
         yield Dataset(place, capture, layout, keys)

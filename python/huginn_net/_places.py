@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import IO, Any
 
 from . import _storage
 from ._storage import StorageOptions
@@ -33,15 +33,7 @@ class LocalFolder:
     def __enter__(self) -> LocalFolder:
         marks = os.path.join(self._path, MARKS)
         os.makedirs(marks, exist_ok=True)
-        self._lock = open(os.path.join(marks, ".lock"), "ab")  # noqa: SIM115: held open.
-        try:
-            with contextlib.suppress(ImportError):
-                import fcntl
-
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
-            raise BlockingIOError(f"{self._path}: another process appends to it") from None
+        self._lock = lock(os.path.join(marks, ".lock"), f"{self._path}: another process appends to it")
         # Those of a process that was killed.
         for name in os.listdir(self._path):
             if name.startswith(".") and name.endswith(UNFINISHED):
@@ -162,6 +154,20 @@ def unfinished_beside(path: str) -> Iterator[str]:
         yield unfinished
     finally:
         remove(unfinished)
+
+
+def lock(path: str, message: str) -> IO[bytes]:
+    """A lock that ends with the process; systems without it have none. With ``message`` it fails if another process has it."""
+    file = open(path, "ab")  # noqa: SIM115: held open.
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise BlockingIOError(message) from None
+    return file
 
 
 def remove(path: str) -> None:

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
+use huginn_net::hosts::ObservationPoint;
 use huginn_net::hosts::state::{StateContent, StateWriter, restore};
-use huginn_net::hosts::{JsonHost, ObservationPoint};
 use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::PyValueError;
@@ -18,13 +18,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyCapsule;
 use serde::de::IgnoredAny;
 
+use crate::events::{counters, write_hosts};
 use crate::options::{Arguments, Options};
 use crate::stream::{Table, schema_capsule};
-
-/// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
-/// Bytes of texts from which on a batch is complete.
-const BATCH_TEXT_BYTES: usize = 16 << 20;
 
 /// An analysis of frames, which goes on from call to call.
 #[pyclass(frozen, subclass)]
@@ -53,7 +49,7 @@ impl Rows {
             return;
         }
         self.builder.append(event, None);
-        if self.builder.len() >= BATCH_ROWS || self.builder.text_len() >= BATCH_TEXT_BYTES {
+        if self.builder.is_complete() {
             self.complete();
         }
     }
@@ -133,21 +129,14 @@ impl Analyzer {
     fn hosts(&self, py: Python<'_>) -> Vec<u8> {
         py.detach(|| {
             let mut text = Vec::new();
-            for host in self.lock().analyzer.shared_state().profiles() {
-                JsonHost::new(host).write_to(&mut text);
-                text.push(b'\n');
-            }
+            write_hosts(self.lock().analyzer.shared_state(), &mut text);
             text
         })
     }
 
     /// Returns the JSON of the counters.
     fn stats(&self, py: Python<'_>) -> String {
-        py.detach(|| {
-            let State { analyzer, .. } = &**self.lock();
-            let (engine, protocols) = (analyzer.counters(), analyzer.protocol().counters());
-            serde_json::json!({ "engine": engine, "protocols": protocols }).to_string()
-        })
+        py.detach(|| counters(&self.lock().analyzer))
     }
 
     /// Writes what is known of hosts to a file, which it replaces, and returns the number of hosts for which it has no room.

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
 use huginn_net::core::CancelToken;
-use huginn_net::hosts::JsonHost;
 use huginn_net::{CaptureError, CaptureReader, Event, HuginnNet};
 use huginn_net_arrow::{Batches, EventBatchBuilder};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -16,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::errors::{ReadErrors, exception};
-use crate::events::Events;
+use crate::events::{Events, counters, write_hosts};
 use crate::in_order::{InOrder, Texts};
 use crate::inputs::{Input, Inputs};
 use crate::interrupt::{Interrupt, Interruptible, wait};
@@ -102,12 +101,7 @@ impl Capture {
         self.at_end(
             py,
             |options| options.analyzer(true),
-            |analyzer, text| {
-                for host in analyzer.shared_state().profiles() {
-                    JsonHost::new(host).write_to(text);
-                    text.push(b'\n');
-                }
-            },
+            |analyzer, text| write_hosts(analyzer.shared_state(), text),
         )
     }
 
@@ -117,11 +111,7 @@ impl Capture {
             py,
             |options| options.analyzer(false),
             |analyzer, text| {
-                let counters = serde_json::json!({
-                    "engine": analyzer.counters(),
-                    "protocols": analyzer.protocol().counters(),
-                });
-                text.extend_from_slice(counters.to_string().as_bytes());
+                text.extend_from_slice(counters(analyzer).as_bytes());
                 text.push(b'\n');
             },
         )

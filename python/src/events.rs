@@ -6,8 +6,9 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 
 use huginn_net::core::CancelToken;
+use huginn_net::hosts::{Hosts, JsonHost};
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Event};
+use huginn_net::{CaptureReader, Event, HuginnNet};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -90,4 +91,18 @@ fn send_events(
     }
     outcome?;
     Ok(ControlFlow::Continue(()))
+}
+
+/// Appends the JSON of hosts, one host on each line.
+pub(crate) fn write_hosts(hosts: &Hosts, text: &mut Vec<u8>) {
+    for host in hosts.profiles() {
+        JsonHost::new(host).write_to(text);
+        text.push(b'\n');
+    }
+}
+
+/// The JSON of the counters of an analysis.
+pub(crate) fn counters(analyzer: &HuginnNet) -> String {
+    let (engine, protocols) = (analyzer.counters(), analyzer.protocol().counters());
+    serde_json::json!({ "engine": engine, "protocols": protocols }).to_string()
 }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use huginn_net::core::SharedState;
-use huginn_net::hosts::{HostUpdateRecord, Hosts, JsonHost};
+use huginn_net::hosts::{HostUpdateRecord, Hosts};
 use huginn_net::{Configure, Database, Observers};
 use huginn_net_arrow::{EventBatchBuilder, UnknownColumn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::events::write_hosts;
 use crate::options::open_database;
 use crate::stream::Table;
 
@@ -111,10 +112,7 @@ impl HostTable {
         py.detach(|| {
             let mut text = Vec::new();
             let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-            for host in stage.hosts.profiles() {
-                JsonHost::new(host).write_to(&mut text);
-                text.push(b'\n');
-            }
+            write_hosts(&stage.hosts, &mut text);
             text
         })
     }

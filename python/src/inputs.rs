@@ -129,7 +129,7 @@ fn warn(message: &str) {
     let Ok(message) = CString::new(message) else { return };
     Python::attach(|py| {
         if let Err(error) = PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1) {
-            // A filter makes an error of it, and nobody here can raise it.
+            // A filter makes an error of it, and no caller can raise that.
             error.write_unraisable(py, None);
         }
     });

@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{Schema, SchemaRef};
 use huginn_net::Event;
-use huginn_net_arrow::{Batches, EventBatchBuilder};
+use huginn_net_arrow::{Batches, EventBatchBuilder, PARQUET_BATCH_ROWS};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -15,9 +15,6 @@ use pyo3::types::PyCapsule;
 use crate::errors::ReadErrors;
 use crate::in_order::InOrder;
 use crate::inputs::Inputs;
-
-/// Rows of a short batch.
-const SHORT_BATCH_ROWS: usize = 2048;
 
 /// A table that is complete.
 #[pyclass(frozen)]
@@ -63,9 +60,9 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// The batches of the events of captures for a writer, which needs little memory: short ones, none of which waits.
+/// The batches of the events of captures for a writer of Parquet: short ones that do not wait, so that they need little memory.
 pub(crate) fn short_event_batches(inputs: Inputs) -> InOrder<Batches<ReadErrors>> {
-    batches_of(inputs, |inputs, _| (inputs.options.builder().batch_rows(SHORT_BATCH_ROWS), 0))
+    batches_of(inputs, |inputs, _| (inputs.options.builder().batch_rows(PARQUET_BATCH_ROWS), 0))
 }
 
 /// The batches of the events of captures.

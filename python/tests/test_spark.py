@@ -203,7 +203,7 @@ def test_job_writes_the_tables_of_one_process(spark, tmp_path):
     job.write_tables(spark, pattern, str(output), partition_bytes=1 << 20)
 
     def read(table):
-        # Sail finds no schema in files of which some are empty.
+        # Sail finds no schema if some files are empty.
         tables = [hn_pq.read_table(path) for path in (output / table).rglob("*.parquet")]
         return pa.concat_tables(tables, promote_options="permissive")
 

@@ -20,6 +20,9 @@ pub(super) const GROUP_BYTES: usize = 40 << 20;
 /// Rows that a file needs for Bloom filters and a page index. No row group of such a file has fewer, unless texts are long.
 pub(super) const MIN_GROUP_ROWS: usize = 10_000;
 
+/// Rows of a batch that suits [`ParquetWriter`](super::ParquetWriter): a short one needs little memory for columns that few of its rows have.
+pub const PARQUET_BATCH_ROWS: usize = 2048;
+
 /// The columns of the time, by which the rows of a row group are sorted.
 pub(super) const TIME_COLUMNS: [&str; 2] = ["ts", "ts_nanos"];
 

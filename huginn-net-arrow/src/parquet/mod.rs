@@ -8,5 +8,5 @@ mod writer;
 
 pub use self::compact::{CompactError, Compacted, compact};
 pub use self::folder::{ParquetFolder, ParquetPartition};
-pub use self::layout::{ParquetCompression, UnknownLevel};
+pub use self::layout::{PARQUET_BATCH_ROWS, ParquetCompression, UnknownLevel};
 pub use self::writer::ParquetWriter;

@@ -72,7 +72,7 @@ fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, len: usize) -> Result<Recor
     RecordBatch::try_new_with_options(SchemaRef::clone(schema), columns, &options)
 }
 
-/// Passes rows by their time, in batches of at most so many rows; those with equal times keep their order.
+/// Passes rows by their time, in batches of at most `most` rows; those with equal times keep their order.
 pub(super) fn for_each_sorted<E: From<ArrowError>>(
     group: Vec<Rows>,
     schema: &SchemaRef,

@@ -9,7 +9,8 @@ use huginn_net::Event;
 use huginn_net_arrow::arrow_array::RecordBatch;
 use huginn_net_arrow::arrow_schema::{ArrowError, SchemaRef};
 use huginn_net_arrow::{
-    EventBatchBuilder, ParquetCompression, ParquetFolder, ParquetWriter, UnknownColumn, columns,
+    EventBatchBuilder, PARQUET_BATCH_ROWS, ParquetCompression, ParquetFolder, ParquetWriter, UnknownColumn,
+    columns,
 };
 use tempfile::TempDir;
 
@@ -17,15 +18,6 @@ use tempfile::TempDir;
 use crate::output::unfinished_file::UnfinishedFile;
 use crate::output::{Document, OwnFields, Target};
 use crate::paths::parent_directory;
-
-/// Rows of a record batch of a stream.
-const STREAM_BATCH_ROWS: usize = 8192;
-
-/// Rows of a record batch for Parquet: a short one needs little memory for columns that few of its rows have.
-const PARQUET_BATCH_ROWS: usize = 2048;
-
-/// Bytes of texts from which on a record batch is complete: packets choose how long their texts are.
-const BATCH_TEXT_BYTES: usize = 16 << 20;
 
 /// The columns of tables.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +85,7 @@ impl BatchWriter {
             }
             _ => Table::parquet(Document::create(target)?, schema)?,
         };
-        Ok(Self { builder, table })
+        Ok(Self::new(builder, table))
     }
 
     /// Creates a Parquet file that gets its name once it is complete. It does not replace a file.
@@ -102,7 +94,15 @@ impl BatchWriter {
         let (file, unfinished) = UnfinishedFile::create(name, false, 0o640)?;
         let schema = SchemaRef::clone(builder.schema());
         let table = Table::parquet(Document::new(file, Some(unfinished)), schema)?;
-        Ok(Self { builder, table })
+        Ok(Self::new(builder, table))
+    }
+
+    fn new(builder: EventBatchBuilder, table: Table) -> Self {
+        let builder = match table {
+            Table::Stream(_) => builder,
+            Table::Parquet(_) | Table::Folder(..) => builder.batch_rows(PARQUET_BATCH_ROWS),
+        };
+        Self { builder, table }
     }
 
     /// Length of a Parquet file so far, in bytes, with an estimate for rows that wait in memory.
@@ -117,12 +117,7 @@ impl BatchWriter {
     /// Appends an event. `file`: the capture file, if several are read.
     pub(crate) fn append(&mut self, event: &Event, file: Option<&str>) -> io::Result<()> {
         self.builder.append(event, file);
-        let most = match self.table {
-            Table::Stream(_) => STREAM_BATCH_ROWS,
-            Table::Parquet(_) | Table::Folder(..) => PARQUET_BATCH_ROWS,
-        };
-        let is_full = self.builder.len() >= most || self.builder.text_len() >= BATCH_TEXT_BYTES;
-        if is_full { self.write_batch() } else { Ok(()) }
+        if self.builder.is_complete() { self.write_batch() } else { Ok(()) }
     }
 
     fn write_batch(&mut self) -> io::Result<()> {
